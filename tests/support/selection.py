@@ -11,18 +11,21 @@ missing counts as slow in a run without ``--slow``.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from mutations.tables import AREAS, read
 
 SLOW = "slow (--slow runs them)"
 FAST = "neither slow nor in need of packages"
 MARKERS = (
     "slow: runs with --slow only",
-    "sampled(n): every n-th set of parameters runs always, the others with --slow only",
+    "sampled(n): every n-th set of parameters runs always, and those that planted "
+    "faults name; the others run with --slow only",
     "needs(package, ...): runs where these packages are installed",
 )
 DESELECTED = pytest.StashKey[Counter[str]]()
@@ -60,16 +63,21 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Keep every n-th set of a sampled test, before pytest makes a test of each."""
+    """Keep the sample of a sampled test, before pytest makes a test of each set."""
     config = metafunc.config
     mark = metafunc.definition.get_closest_marker("sampled")
     is_whole = config.option.slow or config.option.only_slow
     if mark is None or is_whole or any("::" in each for each in config.args):
         return
-    calls = metafunc._calls
-    metafunc._calls = calls[:: mark.args[0]]
-    config.stash[DESELECTED][SLOW] += len(calls) - len(metafunc._calls)
-    config.stash[SAMPLED].add(metafunc.definition.nodeid)
+    function = metafunc.definition.nodeid
+    calls = [
+        each
+        for place, each in enumerate(metafunc._calls)
+        if _is_in_sample(f"{function}[{each.id}]", place, mark)
+    ]
+    config.stash[DESELECTED][SLOW] += len(metafunc._calls) - len(calls)
+    config.stash[SAMPLED].add(function)
+    metafunc._calls = calls
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -91,14 +99,26 @@ def pytest_collection_modifyitems(
     return result
 
 
+@functools.cache
+def _named_by_faults() -> frozenset[str]:
+    return frozenset(
+        test for area in AREAS for fault in read(area) for test in fault.tests
+    )
+
+
+def _is_in_sample(nodeid: str, place: int, mark: pytest.Mark) -> bool:
+    """Return whether a set of parameters is an n-th one, or a planted fault names it."""
+    return place % mark.args[0] == 0 or nodeid in _named_by_faults()
+
+
 def _not_in_the_sample(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """Yield the items of sampled tests, except every n-th of each function."""
+    """Yield the items of sampled tests that are not in their sample."""
     seen: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("sampled")
         function = item.nodeid.partition("[")[0]
         if mark and function not in item.config.stash[SAMPLED]:
-            if seen[function] % mark.args[0]:
+            if not _is_in_sample(item.nodeid, seen[function], mark):
                 yield item
             seen[function] += 1
 
