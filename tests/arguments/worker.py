@@ -31,6 +31,8 @@ CALL_SECONDS = 200  # after which a call counts as hanging
 
 def main(file: str, seconds: str, *numbers: str) -> None:
     seed, first, step, last, threshold = map(int, numbers)
+    results = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # LAPACK prints errors to the standard output
     end, done = time.monotonic() + float(seconds), 0
     if "MXNP_THRESHOLD" not in os.environ:
         _bridge.set_threshold(threshold)
@@ -57,9 +59,9 @@ def main(file: str, seconds: str, *numbers: str) -> None:
             found = compare(call, *outcomes)
             if found and not differs(call):
                 found = call.size, call.function, call.text, *found
-                print(json.dumps(found), flush=True)
+                print(json.dumps(found), file=results, flush=True)
         faulthandler.cancel_dump_traceback_later()
-    print(json.dumps(done), flush=True)
+    print(json.dumps(done), file=results, flush=True)
 
 
 if __name__ == "__main__":
