@@ -30,7 +30,8 @@ def test_c_core(tmp_path, monkeypatch):
     native.write_text(f"[binaries]\npython = '{sys.executable}'\n")
     build = tmp_path / "build"
     setup = ["setup", build, ROOT, "-Dctests=true", "--native-file", native]
-    for command in (setup, ["test", "-C", build, "--print-errorlogs"]):
+    test = ["test", "-C", build, "--print-errorlogs", "--timeout-multiplier", "8"]
+    for command in (setup, test):
         done = subprocess.run(
             [find_tool("meson"), *command], capture_output=True, text=True, check=False
         )
