@@ -45,6 +45,8 @@ const char *mx_groups_rejection(void) { return rejection; }
 
 /* -- One kernel -------------------------------------------------------------------- */
 
+#define DEEPEST 64 /* threads along the third axis: some devices allow no more */
+
 /* Divides the threads of a threadgroup among the axes of the grid. */
 static void divide_threads(size_t *threads)
 {
@@ -55,6 +57,7 @@ static void divide_threads(size_t *threads)
                                                      : left;
         left /= threads[i];
     }
+    threads[2] = threads[2] < DEEPEST ? threads[2] : DEEPEST;
 }
 
 /* The processor runs the group of a kernel that does not compile. */

@@ -136,3 +136,13 @@ def test_copies_without_locked_memory() -> None:
     end = end_of("-c", textwrap.dedent(program), MXNP_DEVICE="cuda", MXNP_THRESHOLD="0")
     assert end.err == ""
     assert end.status == 0
+
+
+def test_long_first_axes_of_small_rows() -> None:
+    """A device may allow 64 threads only along the third axis of a threadgroup."""
+    kept = np.arange(1000.0) * 3
+    for shape, other in ((100, 2, 2), (100, 1, 2)), ((300, 3, 1), (300, 1, 1)):
+        result = np.ones(shape) + np.ones(other)
+        assert (numpy.asarray(result) == 2).all()
+    assert numpy.asarray(kept)[-1] == 2997
+    assert core.is_gpu_usable()
