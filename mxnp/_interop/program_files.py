@@ -7,6 +7,7 @@ import os
 import site
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 
 from .editable import editable_places, editable_root
@@ -38,6 +39,34 @@ def _package_folders() -> tuple[str, ...]:
     return _with_real(*own, *listed, *user)
 
 
+@cache
+def _installed_in(folder: str) -> frozenset[str]:
+    """Return what installers have put into a folder, as their records list it."""
+    found: set[str] = set()
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if not name.endswith(".dist-info"):
+                continue
+            with (
+                suppress(OSError, UnicodeError),
+                open(os.path.join(folder, name, "RECORD"), encoding="utf-8") as record,
+            ):
+                firsts = (line.split(",")[0].split("/")[0] for line in record)
+                found.update(first.strip('"') for first in firsts)
+    return frozenset(found - {"", "..", "__pycache__", "bin"})
+
+
+def _is_installed(file: str) -> bool:
+    """Check whether an installer has put a file into a folder of `sys.path`."""
+    for folder in map(os.path.abspath, filter(None, sys.path)):
+        start = folder.rstrip(os.sep) + os.sep
+        if file.startswith(start):
+            first, _, _ = file[len(start) :].partition(os.sep)
+            if first in _installed_in(folder):
+                return True
+    return False
+
+
 def _is_within(file: str, folders: Iterable[str]) -> bool:
     beginnings = tuple(folder.rstrip(os.sep) + os.sep for folder in folders)
     return any((path + os.sep).startswith(beginnings) for path in _with_real(file))
@@ -55,9 +84,9 @@ def is_in_package(file: str) -> bool:
     """Check whether a file belongs to an installed package or to mxnp."""
     if not {"site-packages", "dist-packages"}.isdisjoint(file.split(os.sep)):
         return True
-    return _is_within(file, _package_folders()) or any(
-        map(editable_root, _with_real(file) if editable_places() else ())
-    )
+    if _is_within(file, _package_folders()) or _is_installed(os.path.abspath(file)):
+        return True
+    return any(map(editable_root, _with_real(file) if editable_places() else ()))
 
 
 @cache

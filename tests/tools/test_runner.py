@@ -1012,6 +1012,19 @@ def test_whose_import_it_is(names, source, expected):
         owners.set_rules(before)
 
 
+def test_packages_in_a_folder_that_pip_was_given(tmp_path):
+    """`pip install --target FOLDER`, which has a module of the program, too."""
+    source = "import numpy\nNAME = numpy.__name__\n"
+    record = "shop/__init__.py,,\nshop/inner.py,,\nsingle.py,,\n"
+    modules = dict.fromkeys(("shop/inner.py", "single.py", "own.py"), source)
+    files = {"shop/__init__.py": "from .inner import NAME", **modules}
+    write(tmp_path / "folder", {**files, "shop-1.0.dist-info/RECORD": record})
+    code = "import shop, single, own; print(shop.NAME, single.NAME, own.NAME)"
+    write(tmp_path, {"main.py": code})
+    done = run(RUNNER, ["main.py"], tmp_path, PYTHONPATH=str(tmp_path / "folder"))
+    assert done == (0, "numpy numpy mxnp\n", "")
+
+
 # -- The command line -----------------------------------------------------------------
 
 
