@@ -29,6 +29,7 @@ Attacks = Iterator[tuple[str, Any]]
 
 def constructors(np: Any) -> Attacks:
     """Shapes, strides, offsets and buffers that do not fit."""
+    import copyreg
     import itertools
 
     memory = bytearray(range(64))
@@ -72,6 +73,12 @@ def constructors(np: Any) -> Attacks:
                 if buffer is not None and "O" in str(dtype):
                     continue  # NumPy dereferences pointers in such a buffer
                 yield text, lambda a=(shape, dtype, buffer): np.ndarray(*a).shape
+    for made in (np.ndarray, np.dtype):
+        yield f"object.__new__({made.__name__})", lambda a=made: object.__new__(a).shape
+        yield (
+            f"copyreg._reconstructor({made.__name__})",
+            lambda a=made: copyreg._reconstructor(a, object, None).shape,
+        )
     for count in (-2, -1, 0, 1, 9, 2**40, 2**62):
         for offset in (0, -1, 60, 64, 65, 2**62):
             for dtype in ("f8", "V0", "S3", "O", "u1"):

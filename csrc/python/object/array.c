@@ -1346,6 +1346,7 @@ static PyType_Slot array_slots[] = {
 PyType_Spec array_spec = {
     .name = "mxnp._bridge.Array",
     .basicsize = sizeof(struct array),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    /* object.__new__ would make an array without memory. */
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = array_slots,
 };
