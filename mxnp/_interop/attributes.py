@@ -29,6 +29,7 @@ named: set[str] = set()  # all names in the program's code
 _Table = dict[int, tuple[weakref.ref[type], set[str]]]
 _classes: _Table = {}  # that were met, with the names that they read
 _bases: _Table = {}
+_last: _Table = {}  # classes of packages, with the names of the last class derived
 
 
 def _find(table: _Table, cls: type) -> set[str] | None:
@@ -127,6 +128,11 @@ def see_class(
         made = [function for name, function in others if name == "__init__"]
         names.update(name for code in _codes_in(made) for name in code.co_varnames)
     names = {name for name in names if not name.startswith("__")}
+    last = _find(_last, packages[0])
+    if names == last:
+        names = last  # a program that makes many classes has one set for all
+    else:
+        _add(_last, packages[0], names)
     stored = set(_set)
     for code in _codes_in(function for _, function in others):
         stored.update(_stores_in(code, self_too=True))

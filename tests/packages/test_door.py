@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -1919,3 +1921,31 @@ def test_names_of_uses():
     tree = ast.parse(Path(__file__).read_text())
     names = [each.name for each in tree.body if isinstance(each, ast.FunctionDef)]
     assert len(names) == len(set(names))
+
+
+# The hooks of the interpreter are cleared after its modules.
+LATE = """
+import contextvars
+import subprocess
+import sys
+import numpy as np
+class Late:
+    def hook(self, *_): pass
+    def __del__(self):
+        if self is not None:
+            np.sin(2.0)
+contextvars.ContextVar("late").set(Late())
+sys.addaudithook(Late().hook)
+print("end")
+"""
+
+
+def test_code_that_runs_when_the_modules_are_gone(tmp_path):
+    (tmp_path / "program.py").write_text(LATE)
+    done = subprocess.run(
+        [sys.executable, "-m", "mxnp", tmp_path / "program.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr

@@ -873,6 +873,9 @@ static bool is_ordinary(PyObject *callable)
 static PyObject *door_event(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     (void)self;
+    PyObject *modules = PySys_GetObject("modules");
+    if (!modules || !PyDict_Check(modules)) /* the interpreter ends */
+        return Py_NewRef(stop_event);
     if (n == 2) /* the code may have operators, and no calls */
         return see_code_again(args[0]) < 0 ? NULL : Py_NewRef(stop_event);
     if (n != 4)
