@@ -163,6 +163,7 @@ class Subclass(numpy.ndarray):
     returns an instance of `ndarray`.
     """
 
+    __slots__ = ()
     __module__ = "mxnp"
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
@@ -185,6 +186,7 @@ class Subclass(numpy.ndarray):
 class OverridingSubclass(Subclass):
     """The base of derived classes that define ``__array_ufunc__``."""
 
+    __slots__ = ()
     __module__ = "mxnp"
 
     def __array_ufunc__(
@@ -199,6 +201,7 @@ class OverridingSubclass(Subclass):
 class MixedSubclass(Subclass):
     """The base of derived classes that have a metaclass of their own."""
 
+    __slots__ = ()
     __module__ = "mxnp"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

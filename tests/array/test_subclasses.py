@@ -403,3 +403,22 @@ def test_members_refuse_what_is_no_array(owner: Library) -> None:
             getattr(owner.ndarray, name)([1, 2], *args)
     with pytest.raises(TypeError):
         owner.ndarray.shape.__get__([1, 2])
+
+
+@pytest.mark.parametrize("owner", [mxnp, numpy], ids=["mxnp", "numpy"])
+def test_slots_leave_a_subclass_without_a_dictionary(owner: Library) -> None:
+    class Named(owner.ndarray):  # type: ignore[misc, name-defined]
+        __slots__ = ("name",)
+
+    class Counted(Named):
+        __slots__ = ()
+
+        def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any:
+            return NotImplemented
+
+    for kind in Named, Counted:
+        x = owner.ones(2).view(kind)
+        x.name = "x"
+        assert not hasattr(x, "__dict__")
+        with pytest.raises(AttributeError, match="has no attribute 'title'"):
+            x.title = "y"
