@@ -218,7 +218,7 @@ LANES = {
     "cuda": gate(
         900,
         f"{CUDA} pytest --quiet tests/cuda/test_memory.py -k 'not random_programs'",
-        f"! touches '{OF_GPU}|cuda' || {CUDA} pytest --quiet tests/cuda/test_linear.py"
+        f"! touches '{OF_GPU}|cuda' || {CUDA} pytest --quiet tests/cuda/test_{{calls,linear}}.py"
         " tests/metal/test_{custom_kernels,functions,operations}.py -k 'not test_rows'",
         needs=("standin",),
     ),
