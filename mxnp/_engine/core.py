@@ -50,7 +50,8 @@ def _check_fit() -> None:
     if module.digest(folder) != _text(lib.mx_digest()):
         raise ImportError(
             f"the C core of mxnp was built from other sources than {_ROOT}: "
-            "run `pip install .` there again"
+            "run `pip install --no-build-isolation --no-deps -e .` there "
+            "(`pip install .` if it is not installed in editable form)"
         )
 
 

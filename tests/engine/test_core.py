@@ -113,7 +113,8 @@ def test_core_of_other_sources_is_refused(tmp_path):
     assert status == 1
     assert last == (
         "ImportError: the C core of mxnp was built from other sources than "
-        f"{tmp_path}: run `pip install .` there again"
+        f"{tmp_path}: run `pip install --no-build-isolation --no-deps -e .` there "
+        "(`pip install .` if it is not installed in editable form)"
     )
 
 
