@@ -231,8 +231,8 @@ def _is_partitioned_here(
 def _partition_in_place(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
-    if not _is_partitioned_here(a, kth, axis):
-        return NotImplemented
+    if not a.flags.forc or not _is_partitioned_here(a, kth, axis):
+        return NotImplemented  # elements of other arrays may share memory
     return _partition_along(a, kth, axis, kind, order)
 
 

@@ -54,3 +54,54 @@ def test_values_of_one_row(size):
     expected[1, run(n)] = expected[1, seconds(n)].copy()
     x[1, run(n)] = x[1, seconds(n)]
     assert_same(x, expected)
+
+
+# Views whose own elements share memory, of an array of n numbers.
+SHARED = {
+    "windows": lambda xp, x: xp.lib.stride_tricks.sliding_window_view(
+        x, 3, writeable=True
+    ),
+    "columns": lambda xp, x: (
+        xp.lib.stride_tricks.sliding_window_view(x, 3, writeable=True).T
+    ),
+    "backwards": lambda xp, x: xp.lib.stride_tricks.sliding_window_view(
+        x[::-1], 3, writeable=True
+    ),
+    "one element": lambda xp, x: xp.lib.stride_tricks.as_strided(
+        x, (x.size,), (0,), writeable=True
+    ),
+    "one row": lambda xp, x: xp.lib.stride_tricks.as_strided(
+        x, (5, x.size), (0, x.itemsize), writeable=True
+    ),
+    "halves": lambda xp, x: xp.lib.stride_tricks.as_strided(
+        x, (x.size - 1,), (x.itemsize // 2,), writeable=True
+    ),
+}
+WRITES = [
+    "w += 1", "w *= 2", "w -= w", "w **= 2", "w //= 2", "w += w[::-1]", "w[...] = 7",
+    "w[...] = w[::-1]", "w[1:] = w[:-1]", "w[:] = np.arange(w.shape[-1])", "w[w > 5] = 3",
+    "w[::2] += 1", "w[0] += 1", "w.fill(4)", "w.sort()", "w.sort(0)", "w.partition(1)",
+    "np.add(w, 1, out=w)", "np.sqrt(w, out=w, casting='unsafe')", "np.negative(w, w)",
+    "np.multiply(w, w, out=w)", "np.add(w, 1, out=w, where=w > 3)", "np.clip(w, 2, 6, out=w)",
+    "np.cumsum(w, axis=0, out=w)", "np.copyto(w, 5)", "np.copyto(w, w[::-1])",
+    "np.copyto(w, 1, where=w > 2)", "np.putmask(w, w > 2, [1, 2])", "np.place(w, w > 2, [9])",
+    "np.put(w, [0, 1, 2], [7, 8, 9])", "np.add.at(w, [0, 0, 1], 1)", "np.take(w, [1, 0], 0, w[:2])",
+    "np.add.accumulate(w, out=w)", "np.maximum(w, w[0], out=w)", "w.flat[:] = 3", "w.flat[1:5] = 2",
+    "w[[0, 1, 0]] = 6", "w[[0, 1]] += 1", "np.divmod(w, 3, out=(w, w.copy()))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [10, 1000, 40_000])
+@pytest.mark.parametrize("write", WRITES)
+def test_elements_that_share_memory(xp, write, size):
+    results = []
+    for dtype in ("f8", "i4"):
+        for view in SHARED.values():
+            x = xp.arange(size).astype(dtype) % 10
+            names = {"np": xp, "w": view(xp, x)}
+            try:
+                exec(write, names)
+            except (ValueError, TypeError) as error:
+                results.append(str(error))
+            results.append(x.copy())
+    return results

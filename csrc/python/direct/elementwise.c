@@ -12,6 +12,7 @@
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
 #include "python/record/signature.h"
+#include "python/record/source.h"
 
 #define MOST_NDIM    4
 #define MOST_IN      2
@@ -416,7 +417,7 @@ int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *ou
     if (!is_array(out) || !read_operation(&operation, op, inputs, nin))
         return PyErr_Occurred() ? -1 : 0;
     PyArrayObject *to = queue_ready(out);
-    if (!can_take(to, &operation))
+    if (!can_take(to, &operation) || !elements_are_apart(to))
         return 0;
     struct view view;
     view.data = PyArray_BYTES(to);

@@ -6,27 +6,6 @@
 #include "python/record/queue.h"
 #include "python/record/source.h"
 
-/* Check whether no two elements share memory: each axis steps over those with lesser strides.
- */
-static bool is_apart(const PyArrayObject *a)
-{
-    npy_intp covered = PyArray_ITEMSIZE(a), least = 0;
-    for (unsigned done = 0; done + 1 != 1u << PyArray_NDIM(a);) {
-        int next = -1;
-        for (int axis = 0; axis < PyArray_NDIM(a); axis++) {
-            npy_intp stride = PyArray_STRIDE(a, axis);
-            stride = PyArray_DIM(a, axis) == 1 ? NPY_MAX_INTP : stride < 0 ? -stride : stride;
-            if (!(done >> axis & 1) && (next < 0 || stride < least))
-                next = axis, least = stride;
-        }
-        if (least < covered)
-            return false;
-        covered = least == NPY_MAX_INTP ? covered : least * PyArray_DIM(a, next);
-        done |= 1u << next;
-    }
-    return true;
-}
-
 /* Read what is sorted along an axis.  Return false if NumPy has to sort it. */
 static bool read_sort(PyObject *a, int axis, int kind, struct mx_sort *sort)
 {
@@ -128,7 +107,7 @@ static PyObject *sort(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "Oii:sort", &a, &axis, &kind))
         return NULL;
     if (!read_sort(a, axis, kind, &sort) || !PyArray_ISWRITEABLE(np_array_of(a)) ||
-        !is_apart(np_array_of(a)))
+        !elements_are_apart(np_array_of(a)))
         Py_RETURN_NOTIMPLEMENTED;
     if (prepare_to_write(a) < 0)
         return NULL;

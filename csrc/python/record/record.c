@@ -272,10 +272,9 @@ bool record_can_write(const struct source *out, const struct shape *shape)
         PyArray_NDIM(out->np_array) != shape->ndim)
         return false;
     for (int i = 0; i < shape->ndim; i++)
-        if (PyArray_DIM(out->np_array, i) != shape->dims[i] ||
-            (shape->dims[i] > 1 && PyArray_STRIDE(out->np_array, i) == 0))
+        if (PyArray_DIM(out->np_array, i) != shape->dims[i])
             return false;
-    return true;
+    return elements_are_apart(out->np_array);
 }
 
 /* -- After recording --------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "python/record/queue.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 
 /* -- Inputs ------------------------------------------------------------------------ */
@@ -152,4 +153,28 @@ bool source_fits(const struct source *scalar, int row)
     if (scalar->code == WEAK_FLOAT && row < ROW_float16)
         return false;
     return source_value(scalar, row, value);
+}
+
+/* Each axis has to step over the elements of those with lesser strides. */
+bool elements_are_apart(const PyArrayObject *a)
+{
+    if (PyArray_CHKFLAGS(a, NPY_ARRAY_C_CONTIGUOUS))
+        return true;
+    if (PyArray_NDIM(a) >= (int)(CHAR_BIT * sizeof(unsigned)))
+        return false;
+    npy_intp covered = PyArray_ITEMSIZE(a), least = 0;
+    for (unsigned done = 0; done + 1 != 1u << PyArray_NDIM(a);) {
+        int next = -1;
+        for (int axis = 0; axis < PyArray_NDIM(a); axis++) {
+            npy_intp stride = PyArray_STRIDE(a, axis);
+            stride = PyArray_DIM(a, axis) == 1 ? NPY_MAX_INTP : stride < 0 ? -stride : stride;
+            if (!(done >> axis & 1) && (next < 0 || stride < least))
+                next = axis, least = stride;
+        }
+        if (least < covered)
+            return false;
+        covered = least == NPY_MAX_INTP ? covered : least * PyArray_DIM(a, next);
+        done |= 1u << next;
+    }
+    return true;
 }
