@@ -183,6 +183,27 @@ for _name, _member in vars(numpy.broadcast).items():
 name_like(broadcast, numpy.broadcast)
 
 
+def _limits(original: type) -> type:
+    """Return the counterpart of `finfo` or `iinfo`: it returns NumPy's objects.
+
+    Unlike NumPy, it takes an array too, as the standard asks.
+    """
+
+    def of_array(x: Any) -> Any:
+        return original(x.dtype) if type(x) is ndarray else NotImplemented
+
+    call = Function(original, adopts=False)
+    call.implementation, call.size_rule = of_array, "q"
+    metaclass = type("LimitsType", (IteratorType,), {"__call__": staticmethod(call)})
+    members = {"__doc__": original.__doc__, "_original": original, "__module__": "mxnp"}
+    counterpart: type = metaclass(original.__name__, (original,), members)
+    name_like(counterpart, original)
+    return counterpart
+
+
+finfo, iinfo = _limits(numpy.finfo), _limits(numpy.iinfo)
+
+
 def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> ufunc:
     """Return a ufunc that calls a Python function; see `numpy.frompyfunc`."""
     return ufunc(numpy.frompyfunc(func, nin, nout, **kwargs))
@@ -288,5 +309,5 @@ def _unwrap_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
 for _cls in (numpy.matrix, numpy.memmap, numpy.recarray):
     take_arrays(_cls)
 
-for _counterpart in (vectorize, nditer, broadcast, flatiter, frompyfunc):
+for _counterpart in (vectorize, nditer, broadcast, flatiter, finfo, iinfo, frompyfunc):
     replace(getattr(numpy, _counterpart.__name__), _counterpart)

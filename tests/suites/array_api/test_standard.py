@@ -349,3 +349,26 @@ def test_array_api_compat_is_imported_when_it_is_needed():
     code = "import sys, mxnp; mxnp.sort([1]); print('array_api_compat' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout == b"False\n"
+
+
+@pytest.mark.parametrize("size", [3, 40_000])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("finfo", "f4"), ("finfo", "c16"), ("iinfo", "u2")]
+)
+def test_limits_of_an_array_are_those_of_its_dtype(name, dtype, size):
+    """Unlike NumPy, which takes a dtype only."""
+    limits, numpys = getattr(mxnp, name), getattr(numpy, name)
+    x = mxnp.ones(size, dtype) + mxnp.ones(size, dtype)
+    assert limits(x).max == numpys(dtype).max
+    assert isinstance(numpys(dtype), limits)
+    with pytest.raises(ValueError, match="data type") as expected:
+        numpys("U3")
+    with pytest.raises(ValueError, match="data type") as found:
+        limits("U3")
+    assert str(found.value) == str(expected.value)
+
+
+def test_a_warning_of_limits_names_the_programs_line():
+    with pytest.warns(DeprecationWarning, match="cannot be None") as caught:
+        mxnp.finfo(None)
+    assert caught[0].filename == __file__
