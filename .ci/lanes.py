@@ -120,7 +120,7 @@ LANES = {
         '"$CI_PYTHON" -m venv "$CI_FOLDER/venv"',
         "again pip install --quiet uv",
         "again uv pip install --quiet -r pyproject.toml --extra test-all --extra lint"
-        " --extra docs --extra report build meson-python",
+        " --extra docs --extra report build meson-python ndindex pytest-json-report",
         needs=(),
     ),
     # The only build of a release. The command of the README uses its folder again.
@@ -167,6 +167,14 @@ LANES = {
     "readme": gate(1800, REUSE + readme_command()),
     "docs": gate(
         600, "pytest --slow --quiet tests/project/test_docs.py -k test_code_runs"
+    ),
+    # The suite of the standard is a checkout of its own, in a folder beside this one.
+    "standard": gate(
+        600,
+        "suite=${ARRAY_API_SUITE:-$(find .. -maxdepth 3 -name array-api-tests -type d | head -n 1)};"
+        ' if [ -z "$suite" ]; then echo "left out: there is no checkout of array-api-tests"; else'
+        ' PYTEST_ADDOPTS="" python array_api_tests/run.py --suite "$suite" --max-examples 5'
+        " --hypothesis-seed=0; fi",
     ),
     "recorded": gate(
         600,
