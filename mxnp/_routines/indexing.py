@@ -68,8 +68,35 @@ def _put_method(a: Any, indices: Any, values: Any, mode: Any = "raise") -> Any:
 # -- Updated ---------------------------------------------------------------------------
 
 
+# Their results are the same if they are computed with more bits, and then rounded again
+# to the dtype of floats or wrapped to the dtype of integers.
+_SAME_WITH_MORE_BITS = {
+    *("add", "subtract", "multiply", "divide", "maximum", "minimum"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor"),
+}
+
+
+def _takes_number(op: ufunc, dtype: numpy.dtype[Any], number: Any) -> bool:
+    """
+    Return whether `at` has NumPy's result if a number takes the dtype of the array.
+
+    NumPy makes an array of the number first, and computes in the dtype of both.
+    """
+    own = numpy.asarray(number).dtype
+    common = numpy.result_type(dtype, own)
+    if common == dtype:
+        return True
+    if dtype.kind != common.kind or op.__name__ not in _SAME_WITH_MORE_BITS:
+        return False
+    if dtype.kind == "f":
+        return bool(dtype.type(number) == number)
+    return dtype.kind == "i" and fits(number, dtype)
+
+
 def _ufunc_at(op: ufunc, a: Any, indices: Any, b: Any = None, /) -> Any:
     if b is None or op.operation < 0 or type(a) is not ndarray:
+        return NotImplemented
+    if type(b) in (bool, int, float, complex) and not _takes_number(op, a.dtype, b):
         return NotImplemented
     done = _bridge.update(op.operation, a, indices, b, IN_BOUNDS)
     return NotImplemented if done is NotImplemented else None
@@ -101,6 +128,11 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
             return NotImplemented
     if any(type(c) is not ndarray or c.dtype != bool for c in condlist):
         return NotImplemented
+    dtype = numpy.result_type(*(getattr(c, "dtype", c) for c in choices))
+    for each in choicelist:  # NumPy copies arrays of these, but not of the default
+        own = each.dtype if type(each) is ndarray else numpy.asarray(each).dtype
+        if not numpy.can_cast(own, dtype, "same_kind"):
+            return NotImplemented
     return _select_first(condlist, choices)
 
 
@@ -167,7 +199,8 @@ def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     if weights is not None and weights.dtype != counted:
         weights = weights.astype(counted)
     value = 1 if weights is None else weights
-    done = _bridge.update(_add, out, x, value, IN_BOUNDS)
+    with numpy.errstate(all="ignore"):  # as in NumPy's loop
+        done = _bridge.update(_add, out, x, value, IN_BOUNDS)
     return NotImplemented if done is NotImplemented else out
 
 

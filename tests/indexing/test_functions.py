@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -379,3 +380,67 @@ def test_casts_of_assignments_warn_as_numpys() -> None:
         change()
     with pytest.warns(np.exceptions.ComplexWarning):
         np.zeros(5)[i] = np.full(N, 1j)
+
+
+# -- Numbers of Python ----------------------------------------------------------------
+
+UPDATING = [
+    *(
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "maximum",
+        "fmin",
+        "power",
+        "floor_divide",
+    ),
+    *(
+        "bitwise_or",
+        "left_shift",
+        "logaddexp",
+        "lcm",
+        "logical_and",
+        "copysign",
+        "equal",
+    ),
+]
+VALUES = [True, 1, 3, -1, 200, 2**40, 2**63, 0.1, 2.5, 1e300, numpy.nan, 1 + 2j]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [*"?bhilBHILefdFD"])
+@pytest.mark.parametrize("name", UPDATING)
+def test_numbers_of_at_have_a_dtype_of_their_own(xp: Any, name: str, dtype: str) -> Any:
+    """NumPy makes an array of the number, whose dtype is not that of the array."""
+    results = []
+    for value, size in itertools.product(VALUES, (30, 40_000)):
+        a = (xp.arange(size) % 11).astype(dtype)
+        try:
+            getattr(xp, name).at(a, xp.arange(size) % 97 % size, value)
+            results.append(a)
+        except (TypeError, ValueError, OverflowError) as error:
+            results.append(str(error))  # NumPy leaves undefined numbers in the array
+    return results
+
+
+@pytest.mark.parametrize("size", [30, 40_000])
+@pytest.mark.parametrize("choice", [3, -1, True, 2.5, 1j])
+@pytest.mark.parametrize("dtype", ["u8", "i8", "f4", "?"])
+def test_numbers_of_select(xp: Any, dtype: str, choice: Any, size: int) -> Any:
+    x = (xp.arange(size) % 5).astype(dtype)
+    results = []
+    for choices, default in (([choice], x), ([x], choice), ([choice, x], choice)):
+        try:
+            conditions = [xp.arange(size) > 3] * len(choices)
+            results.append(xp.select(conditions, choices, default))
+        except (TypeError, OverflowError) as error:
+            results.append(str(error))
+    return results
+
+
+@pytest.mark.parametrize("size", [30, 200_000])
+def test_infinite_weights_are_counted_without_a_warning(xp: Any, size: int) -> Any:
+    i = xp.arange(size)
+    return xp.bincount(i % 3, xp.where(i % 2 == 0, numpy.inf, -numpy.inf))
