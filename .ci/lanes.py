@@ -55,8 +55,9 @@ class Outcome(NamedTuple):
     """How a lane ended: what is red are commands."""
 
     name: str
-    seconds: float
-    red: tuple[str, ...]
+    seconds: float = 0
+    red: tuple[str, ...] = ()
+    passed: int = 0  # tests
 
 
 # -- The table -------------------------------------------------------------------------
@@ -342,6 +343,7 @@ LANES = {
 # -- Running ---------------------------------------------------------------------------
 
 RED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?\.py(?:::.*?)?)(?: - .*)?$")
+PASSED = re.compile(r"^[= ]*(?:\d+ \w+, )*(\d+) passed\b")  # the last line of pytest
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -372,7 +374,7 @@ class Command:
     def __init__(self, text: str, variables: dict[str, str]) -> None:
         self.text = text
         self.red: list[str] = []
-        self.last = ""
+        self.passed = 0
         self._process = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", PRELUDE + text],
             cwd=ROOT,
@@ -389,12 +391,17 @@ class Command:
 
     def _read(self) -> None:
         assert self._process.stdout
-        for line in self._process.stdout:
-            print(line, end="", flush=True)
-            self.last = line.strip() or self.last
-            if found := RED.match(line.rstrip()):
-                before = re.split(r"&& |; |\|\| ", self.text.partition("pytest")[0])[-1]
-                self.red.append(f"{before}pytest --slow {shlex.quote(found[1])}")
+        with self._process.stdout as lines:
+            for line in lines:
+                print(line, end="", flush=True)
+                self._see(line.rstrip())
+
+    def _see(self, line: str) -> None:
+        if found := PASSED.match(line):
+            self.passed += int(found[1])
+        if found := RED.match(line):
+            before = re.split(r"&& |; |\|\| ", self.text.partition("pytest")[0])[-1]
+            self.red.append(f"{before}pytest --slow {shlex.quote(found[1])}")
 
     def wait(self, limit: float) -> bool:
         """Return whether the command succeeds, and end it after some seconds."""
@@ -412,7 +419,7 @@ class Command:
 def run(name: str, lane: Lane, variables: dict[str, str]) -> Outcome:
     """Run a lane and print its seconds."""
     print(f"--- {name}", flush=True)
-    begin, red = time.monotonic(), []
+    begin, red, passed = time.monotonic(), [], 0
     for text in lane.commands:
         left = lane.limit - (time.monotonic() - begin)
         if left <= 0:
@@ -421,11 +428,12 @@ def run(name: str, lane: Lane, variables: dict[str, str]) -> Outcome:
         command = Command(text, variables)
         command.wait(left)
         red += command.red
+        passed += command.passed
     seconds = time.monotonic() - begin
     if seconds >= lane.limit:
         print(f"--- {name}: still running after its {lane.limit} s, and ended")
     print(f"--- {name}: {'red' if red else 'passed'} in {seconds:.0f} s", flush=True)
-    return Outcome(name, seconds, tuple(red))
+    return Outcome(name, seconds, tuple(red), passed)
 
 
 def with_needs(names: list[str]) -> Iterator[str]:
@@ -451,9 +459,10 @@ def run_all(names: list[str], folder: Path) -> list[Outcome]:
         missing = [each for each in lane.needs if outcomes[each].red]
         mark = folder / f"{name}.made"
         if missing:
-            outcome = Outcome(name, 0, (f"{name} did not run: {missing[0]} is red",))
+            red = (f"{name} did not run: {missing[0]} is red",)
+            outcome = Outcome(name, red=red)
         elif mark.exists():
-            outcome = Outcome(name, 0, ())
+            outcome = Outcome(name)
         else:
             outcome = run(name, lane, variables)
             is_needed = any(name in each.needs for each in LANES.values())
@@ -482,6 +491,7 @@ def main() -> int:
     red = [command for each in outcomes for command in each.red]
     if red:
         print("--- red, with the command that runs it alone:", *red, sep="\n")
+    print(f"{sum(each.passed for each in outcomes)} passed, {len(red)} failed")
     return bool(red)
 
 
