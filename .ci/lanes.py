@@ -242,14 +242,14 @@ LANES = {
     ),
     "metal-all": full(
         7200,
-        f"{METAL} pytest --quiet {ON_METAL}",
+        f"{METAL} pytest --slow --quiet {ON_METAL}",
         f"{METAL} pytest --slow --quiet tests/engine/test_allocation_failures.py -k twice",
         f"{METAL} tests.fuzz --programs 300 --seed 100000",
         needs=("emulator",),
     ),
     "cuda-all": full(
         5400,
-        f"{CUDA} pytest --quiet -k 'not test_rows or float64' tests/cuda"
+        f"{CUDA} pytest --slow --quiet -k 'not test_rows or float64' tests/cuda"
         " tests/metal/test_{custom_kernels,operations,random,functions}.py",
         f"{CUDA} python -m tests.fuzz --programs 300 --seed 100000",
         needs=("standin", "install"),
