@@ -216,9 +216,7 @@ def draw(
     sampler: str,
     parameters: tuple[float, ...],
     generator: str,
-    state: bytearray,
-    has_half: bool,
-    half: int,
+    capsule: object,
     /,
 ) -> Any: ...
 def has_samplers(version: str, /) -> bool: ...

@@ -20,67 +20,9 @@ from mxnp._engine.devices import GPU, get_device
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.ordinary import ORDINARY
 
-# -- States of bit generators ---------------------------------------------------------
+# -- Bit generators -------------------------------------------------------------------
 
-_State = dict[str, Any]
-
-
-class _Kind(NamedTuple):
-    """How the core's bytes and the dict of a state are made of each other."""
-
-    pack: Callable[[_State], bytes]
-    unpack: Callable[[_State, bytearray], None]
-
-
-def _pack_pcg(state: _State) -> bytes:
-    inner = state["state"]
-    whole: int = inner["state"] | inner["inc"] << 128
-    return whole.to_bytes(32, "little")
-
-
-def _unpack_pcg(state: _State, packed: bytearray) -> None:
-    state["state"]["state"] = int.from_bytes(packed[:16], "little")
-
-
-def _pack_philox(state: _State) -> bytes:
-    inner, n_used = state["state"], numpy.uint64(state["buffer_pos"])
-    parts = (inner["key"], inner["counter"], state["buffer"], n_used)
-    return b"".join(part.tobytes() for part in parts)
-
-
-def _unpack_philox(state: _State, packed: bytearray) -> None:
-    words = numpy.frombuffer(bytes(packed), numpy.uint64)
-    state["state"]["counter"], state["buffer"] = words[2:6], words[6:10]
-    state["buffer_pos"] = int(words[10])
-
-
-def _pack_sfc(state: _State) -> bytes:
-    packed: bytes = state["state"]["state"].tobytes()
-    return packed
-
-
-def _unpack_sfc(state: _State, packed: bytearray) -> None:
-    state["state"]["state"] = numpy.frombuffer(bytes(packed), numpy.uint64)
-
-
-def _pack_mt(state: _State) -> bytes:
-    inner = state["state"]
-    key: bytes = inner["key"].astype(numpy.uint32).tobytes()
-    return key + numpy.uint32(inner["pos"]).tobytes()
-
-
-def _unpack_mt(state: _State, packed: bytearray) -> None:
-    words = numpy.frombuffer(bytes(packed), numpy.uint32)
-    state["state"]["key"], state["state"]["pos"] = words[:-1], int(words[-1])
-
-
-_KINDS = {
-    "PCG64": _Kind(_pack_pcg, _unpack_pcg),
-    "PCG64DXSM": _Kind(_pack_pcg, _unpack_pcg),
-    "Philox": _Kind(_pack_philox, _unpack_philox),
-    "SFC64": _Kind(_pack_sfc, _unpack_sfc),
-    "MT19937": _Kind(_pack_mt, _unpack_mt),
-}
+_KINDS = {"PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"}
 
 
 def _numpys_class(bits: Any) -> Any:
@@ -110,20 +52,17 @@ class _Draw(NamedTuple):
     per_draw: int = 1  # numbers
 
 
-def _fill(kind: str, state: _State, out: Any, first: int, draw: _Draw) -> bool:
-    """Write draws to an array from an element on, and update the state."""
-    packed = bytearray(_KINDS[kind].pack(state))
-    half = state.get("has_uint32", False), state.get("uinteger", 0)
+def _fill(bits: Any, kind: str, out: Any, first: int, draw: _Draw) -> bool:
+    """
+    Write draws of a bit generator to an array from an element on.
+
+    The core reads the state and writes it in one step, which no signal interrupts.
+    """
     n = (out.size - first) // draw.per_draw
     done = _bridge.draw(
-        out, first, n, draw.sampler, draw.parameters, kind, packed, *half
+        out, first, n, draw.sampler, draw.parameters, kind, bits.capsule
     )
-    if done is NotImplemented:
-        return False
-    _KINDS[kind].unpack(state, packed)
-    if "has_uint32" in state:
-        state["has_uint32"], state["uinteger"] = done
-    return True
+    return done is True
 
 
 def _is_numpys(original: Any, draw: _Draw) -> bool | None:
@@ -133,18 +72,20 @@ def _is_numpys(original: Any, draw: _Draw) -> bool | None:
     The samplers are those of the NumPy with which the core was built, which has the
     same minor version. It is None if the core declines these parameters.
     """
-    bits, kind = original(0), original.__name__
-    after = bits.state
+    bits, ours = original(0), original(0)
     expected = getattr(draw.owner(bits), draw.method)(size=_SAMPLE, **draw.keywords)
     out = _bridge.empty((_SAMPLE,), expected.dtype.num, False)
-    if not _fill(kind, after, out, 0, draw):
+    if not _fill(ours, original.__name__, out, 0, draw):
         return None
-    is_same = numpy.asarray(out).tobytes() == expected.tobytes()
-    return is_same and _essence(kind, after) == _essence(kind, bits.state)
+    is_same: bool = numpy.asarray(out).tobytes() == expected.tobytes()
+    return is_same and _listed(ours.state) == _listed(bits.state)
 
 
-def _essence(kind: str, state: _State) -> tuple[Any, ...]:
-    return _KINDS[kind].pack(state), state.get("has_uint32"), state.get("uinteger")
+def _listed(state: Any) -> Any:
+    """Return a state with lists in place of arrays."""
+    if type(state) is dict:
+        return {name: _listed(value) for name, value in state.items()}
+    return numpy.asarray(state).tolist()
 
 
 def _known(original: Any, draw: _Draw) -> bool:
@@ -202,11 +143,8 @@ def _draw(bits: Any, draw: _Draw, size: Any, out: Any = None, first: int = 0) ->
     if not _known(original, draw):
         return NotImplemented
     with bits.lock:
-        state = bits.state
-        if not _fill(original.__name__, state, out, first, draw):
-            return NotImplemented
-        bits.state = state
-    return out
+        has_drawn = _fill(bits, original.__name__, out, first, draw)
+    return out if has_drawn else NotImplemented
 
 
 # -- Parameters -----------------------------------------------------------------------

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -112,8 +114,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     fill = random_streams._fill
 
-    def noted(kind: str, state: Any, out: Any, first: int, draw: Any) -> bool:
-        done = fill(kind, state, out, first, draw)
+    def noted(bits: Any, kind: str, out: Any, first: int, draw: Any) -> bool:
+        done = fill(bits, kind, out, first, draw)
         if done and out.size != random_streams._SAMPLE:
             found.append(draw.sampler)
         return done
@@ -413,3 +415,91 @@ def test_methods_of_subclasses_are_called_each_time() -> None:
 
     rng = Shifted(mxnp.random.PCG64(3))
     assert all(rng.random(size).min() >= 100 for size in (5, 5000, 5000))
+
+
+# -- Code that runs in the middle of a draw -------------------------------------------
+
+INTERRUPTED = {
+    "uniform": lambda rng, n: rng.random(n),
+    "normal": lambda rng, n: rng.standard_normal(n),
+    "integers": lambda rng, n: rng.integers(0, 2**62, n),
+    "float32": lambda rng, n: rng.random(n, dtype="f4"),
+    "legacy uniform": lambda rng, n: rng.random_sample(n),
+    "legacy normal": lambda rng, n: rng.standard_normal(n),
+    "legacy integers": lambda rng, n: rng.randint(0, 2**62, n),
+}
+LARGE = 4096
+
+
+def new_generator(xp: Any, name: str, kind: str) -> Any:
+    bits = getattr(xp.random, kind)(3)
+    owner = xp.random.RandomState if "legacy" in name else xp.random.Generator
+    return owner(bits)
+
+
+def at_each_line(call: Callable[[], Any], handler: Callable[[], Any]) -> Iterator[bool]:
+    """
+    Call a function again and again, with a handler before another line each time.
+
+    Signal handlers and finalizers run between two instructions of Python too. Yield
+    whether the handler has run.
+    """
+    for moment in itertools.count():
+        left = moment
+
+        def trace(frame: Any, event: str, argument: Any) -> Any:
+            nonlocal left
+            if event == "line":
+                left -= 1
+                if left == -1:
+                    sys.settrace(None)
+                    handler()
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            call()
+        finally:
+            sys.settrace(before)
+        has_run = left < 0
+        yield has_run
+        if not has_run:
+            return
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+@pytest.mark.parametrize("name", INTERRUPTED)
+def test_no_number_is_drawn_twice(name: str, kind: str) -> None:
+    draw, numbers, rng = INTERRUPTED[name], [], None
+
+    def call() -> None:
+        numbers.append(draw(rng, LARGE))
+
+    def handler() -> None:
+        numbers.append(draw(rng, 6))
+
+    expected = numpy.sort(draw(new_generator(numpy, name, kind), LARGE + 6))
+    rng, moments = new_generator(mxnp, name, kind), 0
+    for has_run in at_each_line(call, handler):
+        found = numpy.concatenate([numpy.asarray(each) for each in numbers])
+        assert numpy.array_equal(numpy.sort(found), expected) or not has_run
+        numbers, rng, moments = [], new_generator(mxnp, name, kind), moments + has_run
+    assert moments > 10  # lines of mxnp
+
+
+@pytest.mark.parametrize("name", ["random", "randn", "rand"])
+def test_a_seed_that_is_set_in_the_middle_stays(name: str) -> None:
+    """The draw is before the seed or after it."""
+    states = []
+    for draws in (0, LARGE):
+        numpy.random.seed(5)
+        getattr(numpy.random, name)(draws)
+        states.append(numpy.random.random(3).tolist())
+    mxnp.random.seed(1)
+    for has_run in at_each_line(
+        lambda: getattr(mxnp.random, name)(LARGE), lambda: mxnp.random.seed(5)
+    ):
+        after = mxnp.random.random(3).tolist()
+        assert after in states or not has_run
+        mxnp.random.seed(1)

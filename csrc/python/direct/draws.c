@@ -21,9 +21,101 @@ static bool read_parameters(PyObject *tuple, struct mx_draws *draws)
     return !PyErr_Occurred();
 }
 
-/* Draw without the GIL, while no other thread runs the queue.  Return 1, 0 if NumPy has to
- * draw, or -1 with an exception set. */
-static int draw_into(PyObject *out, struct mx_draws *draws)
+/* -- States of bit generators in NumPy's memory ------------------------------------- */
+
+/* The beginning of NumPy's bitgen_t, to which the capsule of a bit generator points. */
+struct bitgen {
+    void *state;
+};
+
+/* The structures of states, as NumPy 2 has them.  The first draw of each kind is compared with
+ * NumPy's, and the state after it (random_streams.py). */
+struct pcg_memory {
+    uint64_t *numbers; /* the state and the increment */
+    int has_half;
+    uint32_t half;
+};
+
+struct philox_memory {
+    uint64_t *counter, *key;
+    int n_used;
+    uint64_t buffer[4];
+    int has_half;
+    uint32_t half;
+};
+
+struct sfc_memory {
+    uint64_t numbers[4];
+    int has_half;
+    uint32_t half;
+};
+
+struct mt_memory {
+    uint32_t key[MX_MT_WORDS];
+    int n_used;
+};
+
+static void read_half(struct mx_draws *draws, int has_half, uint32_t half)
+{
+    draws->has_half = has_half != 0;
+    draws->half = half;
+}
+
+static void read_state(struct mx_draws *draws, const void *memory)
+{
+    struct mx_generator_state *state = draws->state;
+    if (draws->generator == MX_MT19937) {
+        const struct mt_memory *mt = memory;
+        memcpy(state->mt.key, mt->key, sizeof mt->key);
+        state->mt.n_used = (uint32_t)mt->n_used;
+    } else if (draws->generator == MX_SFC64) {
+        const struct sfc_memory *sfc = memory;
+        memcpy(state->sfc, sfc->numbers, sizeof sfc->numbers);
+        read_half(draws, sfc->has_half, sfc->half);
+    } else if (draws->generator == MX_PHILOX) {
+        const struct philox_memory *philox = memory;
+        memcpy(state->philox.key, philox->key, sizeof state->philox.key);
+        memcpy(state->philox.counter, philox->counter, sizeof state->philox.counter);
+        memcpy(state->philox.buffer, philox->buffer, sizeof philox->buffer);
+        state->philox.n_used = (uint64_t)philox->n_used;
+        read_half(draws, philox->has_half, philox->half);
+    } else {
+        const struct pcg_memory *pcg = memory;
+        memcpy(&state->pcg, pcg->numbers, sizeof state->pcg);
+        read_half(draws, pcg->has_half, pcg->half);
+    }
+}
+
+static void write_state(const struct mx_draws *draws, void *memory)
+{
+    const struct mx_generator_state *state = draws->state;
+    if (draws->generator == MX_MT19937) {
+        struct mt_memory *mt = memory;
+        memcpy(mt->key, state->mt.key, sizeof mt->key);
+        mt->n_used = (int)state->mt.n_used;
+    } else if (draws->generator == MX_SFC64) {
+        struct sfc_memory *sfc = memory;
+        memcpy(sfc->numbers, state->sfc, sizeof sfc->numbers);
+        sfc->has_half = draws->has_half, sfc->half = draws->half;
+    } else if (draws->generator == MX_PHILOX) {
+        struct philox_memory *philox = memory;
+        memcpy(philox->counter, state->philox.counter, sizeof state->philox.counter);
+        memcpy(philox->buffer, state->philox.buffer, sizeof philox->buffer);
+        philox->n_used = (int)state->philox.n_used;
+        philox->has_half = draws->has_half, philox->half = draws->half;
+    } else {
+        struct pcg_memory *pcg = memory;
+        memcpy(pcg->numbers, &state->pcg, sizeof state->pcg);
+        pcg->has_half = draws->has_half, pcg->half = draws->half;
+    }
+}
+
+/* -- Draws -------------------------------------------------------------------------- */
+
+/* Draw without the GIL, while no other thread runs the queue.  No code of the program runs
+ * between reading the state in `memory` and writing it.  Return 1, 0 if NumPy has to draw, or
+ * -1 with an exception set. */
+static int draw_into(PyObject *out, struct mx_draws *draws, void *memory)
 {
     if (queue_before_write(out) < 0 || queue_enter() < 0)
         return -1;
@@ -34,7 +126,10 @@ static int draw_into(PyObject *out, struct mx_draws *draws)
     draws->out = PyArray_BYTES(queue_ready(out)) + (uintptr_t)draws->out;
     root->n_holds++;
     PyThreadState *saved = PyEval_SaveThread();
+    read_state(draws, memory);
     bool has_drawn = core->mx_streams_draw(draws);
+    if (has_drawn)
+        write_state(draws, memory);
     queue_leave();
     PyEval_RestoreThread(saved);
     root->n_holds--;
@@ -51,32 +146,24 @@ static PyObject *draw(PyObject *module, PyObject *args)
     struct mx_draws draws = {0};
     struct mx_generator_state state;
     const char *sampler, *generator;
-    PyObject *out, *parameters, *bytes;
+    PyObject *out, *parameters, *capsule;
     Py_ssize_t first, n;
-    int has_half;
-    if (!PyArg_ParseTuple(args, "O!nnsO!sO!pI:draw", array_type, &out, &first, &n, &sampler,
-                          &PyTuple_Type, &parameters, &generator, &PyByteArray_Type, &bytes,
-                          &has_half, &draws.half))
+    if (!PyArg_ParseTuple(args, "O!nnsO!sO:draw", array_type, &out, &first, &n, &sampler,
+                          &PyTuple_Type, &parameters, &generator, &capsule))
+        return NULL;
+    const struct bitgen *bitgen = PyCapsule_GetPointer(capsule, "BitGenerator");
+    if (!bitgen)
         return NULL;
     draws.sampler = core->mx_streams_find(sampler);
     draws.generator = core->mx_generator_find(generator);
-    size_t size = (size_t)PyByteArray_Size(bytes);
     if (draws.sampler < 0 || draws.generator < 0 || first < 0 || n < 1 ||
-        n > PyArray_SIZE(np_array_of(out)) - first || !read_parameters(parameters, &draws) ||
-        size != core->mx_generator_state_size(draws.generator))
+        n > PyArray_SIZE(np_array_of(out)) - first || !read_parameters(parameters, &draws))
         Py_RETURN_NOTIMPLEMENTED;
-    memcpy(&state, PyByteArray_AsString(bytes), size);
     draws.state = &state;
-    draws.has_half = has_half;
     draws.n = (size_t)n;
     draws.out = (void *)(first * PyArray_ITEMSIZE(np_array_of(out)));
-    int status = draw_into(out, &draws);
-    if (status == 0)
-        Py_RETURN_NOTIMPLEMENTED;
-    if (status < 0)
-        return NULL;
-    memcpy(PyByteArray_AsString(bytes), &state, size);
-    return Py_BuildValue("iI", draws.has_half, draws.half);
+    int status = draw_into(out, &draws, bitgen->state);
+    return status < 0 ? NULL : PyBool_FromLong(status);
 }
 
 static PyObject *has_samplers(PyObject *module, PyObject *version)
@@ -90,11 +177,11 @@ static PyObject *has_samplers(PyObject *module, PyObject *version)
 
 PyMethodDef draws_methods[] = {
     {"draw", draw, METH_VARARGS,
-     "draw(out, first, n, sampler, parameters, generator, state, has_half, half)\n--\n\n"
-     "Draw n numbers, write them to a contiguous array from an element on, and update the "
-     "state "
-     "of the generator, a bytearray. Return whether half a word is left, and which, or "
-     "NotImplemented."},
+     "draw(out, first, n, sampler, parameters, generator, capsule, /)\n--\n\n"
+     "Draw n numbers from the bit generator of a capsule and write them to a contiguous array "
+     "from an element on. Return whether it did. If not, or if it returns NotImplemented, "
+     "NumPy "
+     "has to draw."},
     {"has_samplers", has_samplers, METH_O,
      "has_samplers(version)\n--\n\nReturn whether the build has the samplers of this NumPy."},
     {NULL, NULL, 0, NULL},
