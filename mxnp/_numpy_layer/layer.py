@@ -145,15 +145,24 @@ _REPLACED: dict[Any, Any] = {
 
 
 class _Namespace(types.ModuleType):
-    """A module of NumPy as functions of the layer see it."""
+    """
+    A module of NumPy as functions of the layer see it.
+
+    A program may replace an attribute of the module for some time, as `mock.patch`
+    does.
+    """
 
     def __init__(self, original: types.ModuleType) -> None:
         super().__init__(original.__name__)
         self.__dict__["_original"] = original
+        self.__dict__["_resolved"] = {}  # by name: NumPy's object, and what replaces it
 
     def __getattr__(self, name: str) -> Any:
-        value = self.__dict__[name] = _resolve(getattr(self._original, name))
-        return value
+        value = getattr(self._original, name)
+        known = self._resolved.get(name)
+        if known is None or known[0] is not value:
+            known = self._resolved[name] = value, _resolve(value)
+        return known[1]
 
 
 _namespaces: dict[str, _Namespace] = {}
@@ -259,7 +268,14 @@ def find_layer(original: Any) -> Any:
     if code.__globals__["__name__"] not in _MODULES:
         return None
     with loading:  # globals are complete before a function is returned
-        return _copy(code)
+        made = [(known, len(known)) for known in (_globals, _functions)]
+        try:
+            return _copy(code)
+        except BaseException:  # an interrupt: what was made refers to what is missing
+            for known, n in made:
+                for each in [*known][n:]:
+                    del known[each]
+            raise
 
 
 def copy_functions(module: types.ModuleType, **replaced: Any) -> types.SimpleNamespace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -407,3 +408,65 @@ def test_modules_of_a_program_are_not_imported(tmp_path: Path) -> None:
     )
     ended = end_of("-m", "mxnp", str(program), MXNP_NUM_THREADS="2")
     assert ended == (0, "1199997.0 0.0\n", "")
+
+
+def test_functions_that_a_program_replaces_are_seen_while_they_are() -> None:
+    """Also the first time that the layer uses them, which is in a process of its own."""
+    program = """
+        from unittest import mock
+        import numpy
+        import mxnp as np
+
+        mxnps, numpys = np.arange(100_000.0) ** 2, numpy.arange(100_000.0) ** 2
+        def middle(xp, x):
+            return float(xp.gradient(x)[50_000])
+        for _ in range(2):
+            for name in "asanyarray", "empty_like":
+                with mock.patch(f"numpy.{name}", side_effect=ZeroDivisionError):
+                    for xp, x in ((numpy, numpys), (np, mxnps)):
+                        try:
+                            print(middle(xp, x))
+                        except ZeroDivisionError:
+                            print("replaced")
+                print(middle(np, mxnps))
+    """
+    end = end_of("-c", textwrap.dedent(program))
+    assert (end.err, end.status) == ("", 0)
+    assert end.out.splitlines() == ["replaced", "replaced", "100000.0"] * 4
+
+
+def test_an_interrupt_leaves_no_function_with_a_part_of_its_globals() -> None:
+    program = """
+        import sys
+        import numpy
+        import mxnp as np
+        from mxnp._numpy_layer import layer
+
+        def interrupted(moment):
+            left = moment
+            def trace(frame, event, argument):
+                nonlocal left
+                left -= event == "line" and frame.f_code.co_filename == layer.__file__
+                if left == 0:
+                    sys.settrace(None)
+                    raise KeyboardInterrupt
+                return trace
+            sys.settrace(trace)
+            try:
+                layer.find_layer(numpy.gradient)
+            except KeyboardInterrupt:
+                return True
+            finally:
+                sys.settrace(None)
+            return False
+
+        moments = 0
+        while interrupted(1 + moments * 37):
+            moments += 1
+            for name, names in layer._globals.items():
+                assert vars(sys.modules[name]).keys() <= names.keys(), name
+        print(moments > 20, float(np.gradient(np.arange(100_000.0) ** 2)[50_000]))
+    """
+    end = end_of("-c", textwrap.dedent(program))
+    assert (end.err, end.status) == ("", 0)
+    assert end.out == "True 100000.0\n"
