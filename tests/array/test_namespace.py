@@ -18,6 +18,8 @@ DIFFERENT = {
     numpy.broadcast: "takes and gives mxnp arrays",
     numpy.flatiter: "gives mxnp arrays",
     numpy.vectorize: "gives mxnp arrays",
+    numpy.finfo: "takes arrays, as the standard asks",
+    numpy.iinfo: "takes arrays, as the standard asks",
     numpy.__array_namespace_info__: "follows a later version of the standard",
     numpy.lib.npyio.NpzFile: "gives mxnp arrays",
     numpy.random.Generator: "gives mxnp arrays",

@@ -417,7 +417,7 @@ int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *ou
     if (!is_array(out) || !read_operation(&operation, op, inputs, nin))
         return PyErr_Occurred() ? -1 : 0;
     PyArrayObject *to = queue_ready(out);
-    if (!can_take(to, &operation) || !elements_are_apart(to))
+    if (!can_take(to, &operation) || !source_is_apart(to))
         return 0;
     struct view view;
     view.data = PyArray_BYTES(to);

@@ -107,7 +107,7 @@ static PyObject *sort(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "Oii:sort", &a, &axis, &kind))
         return NULL;
     if (!read_sort(a, axis, kind, &sort) || !PyArray_ISWRITEABLE(np_array_of(a)) ||
-        !elements_are_apart(np_array_of(a)))
+        !source_is_apart(np_array_of(a)))
         Py_RETURN_NOTIMPLEMENTED;
     if (prepare_to_write(a) < 0)
         return NULL;

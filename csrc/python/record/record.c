@@ -274,7 +274,7 @@ bool record_can_write(const struct source *out, const struct shape *shape)
     for (int i = 0; i < shape->ndim; i++)
         if (PyArray_DIM(out->np_array, i) != shape->dims[i])
             return false;
-    return elements_are_apart(out->np_array);
+    return source_is_apart(out->np_array);
 }
 
 /* -- After recording --------------------------------------------------------------- */

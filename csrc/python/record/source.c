@@ -156,7 +156,7 @@ bool source_fits(const struct source *scalar, int row)
 }
 
 /* Each axis has to step over the elements of those with lesser strides. */
-bool elements_are_apart(const PyArrayObject *a)
+bool source_is_apart(const PyArrayObject *a)
 {
     if (PyArray_CHKFLAGS(a, NPY_ARRAY_C_CONTIGUOUS))
         return true;

@@ -18,7 +18,7 @@ bool source_read_array(PyObject *x, struct source *source);
 
 /* Check whether no two elements of an array share memory.  Where it is hard to tell, return
  * false. */
-bool elements_are_apart(const PyArrayObject *a);
+bool source_is_apart(const PyArrayObject *a);
 
 /* Return the row of the dtype that the value has on its own, without another operand. */
 int source_own_row(const struct source *source);
