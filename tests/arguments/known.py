@@ -100,6 +100,11 @@ _UNDEFINED = re.compile(r"asfortranarray\(.*\(int, 2\)|\(int, 2\).*order='F'")
 
 DIFFERENT = [
     Known(
+        r"\b(arg)?sort\(.*descending=",
+        "a parameter of the standard, which NumPy has from 2.5 on and takes odd values for",
+        "np.sort(f1, descending=[1])",
+    ),
+    Known(
         r"searchsorted",
         "positions in an array that is not sorted depend on the order of the search",
         "f1.searchsorted(s1)",

@@ -188,6 +188,23 @@ struct operation {
     const char *reflected;
 };
 
+/* From Python 3.12 on, the method of a package may be a door, which has adopted the result as
+ * if it was called by the program.  It does not know the array whose NumPy array it got. */
+static PyObject *recognize(PyObject *result, PyObject *a)
+{
+    if (!result || !is_array(result) || result == a || Py_REFCNT(result) != 1)
+        return result;
+    struct array *made = as_array(result);
+    PyObject *inside = as_array(a)->unprepared;
+    if (made->unprepared == inside) {
+        Py_DECREF(result);
+        return Py_NewRef(a);
+    }
+    if (!made->base && PyArray_BASE((PyArrayObject *)made->unprepared) == inside)
+        made->base = Py_NewRef(a);
+    return result;
+}
+
 /* Call the slot after prepare(). */
 static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b)
 {
@@ -200,7 +217,7 @@ static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b
         call_args_add(&call_args, is_array(a) ? a : b);
     PyObject *result = how->slot(x, y);
     if (is_left_to_package(&result, a, b, how->reflected))
-        result = convert_adopt(how->call(x, b), &call_args, 0);
+        result = recognize(convert_adopt(how->call(x, b), &call_args, 0), a);
     convert_end_call(&call_args);
     recursion_leave();
     return result;
@@ -467,7 +484,7 @@ static PyObject *array_compare(PyObject *a, PyObject *b, int row, int op)
     bool is_asked = !is_array(a) || (y == b && is_subclass(y)); /* a is a scalar of NumPy's */
     result = is_asked ? PyObject_RichCompare(x, y, op) : numpy_slots.richcompare(x, y, op);
     if (is_left_to_package(&result, a, b, reflected[op]))
-        result = convert_adopt(PyObject_RichCompare(x, y, op), &call_args, 0);
+        result = recognize(convert_adopt(PyObject_RichCompare(x, y, op), &call_args, 0), a);
     convert_end_call(&call_args);
     recursion_leave();
     return adopt_fresh(result);

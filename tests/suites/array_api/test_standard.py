@@ -368,7 +368,16 @@ def test_limits_of_an_array_are_those_of_its_dtype(name, dtype, size):
     assert str(found.value) == str(expected.value)
 
 
-def test_a_warning_of_limits_names_the_programs_line():
-    with pytest.warns(DeprecationWarning, match="cannot be None") as caught:
-        mxnp.finfo(None)
-    assert caught[0].filename == __file__
+@pytest.mark.parametrize("name", ["finfo", "iinfo"])
+def test_limits_of_nothing_are_numpys(name):
+    """NumPy 2.4 warns, at the line of the program, and NumPy 2.5 raises an error."""
+    outcomes = []
+    for limits in (getattr(numpy, name), getattr(mxnp, name)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                found = str(limits(None))
+            except (TypeError, ValueError) as error:
+                found = str(error)
+        outcomes.append((found, [(str(w.message), w.filename) for w in caught]))
+    assert outcomes[1] == outcomes[0]
