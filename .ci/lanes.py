@@ -167,7 +167,9 @@ LANES = {
     ),
     "readme": gate(1800, REUSE + readme_command()),
     "docs": gate(
-        600, "pytest --slow --quiet tests/project/test_docs.py -k test_code_runs"
+        600,
+        "pytest --slow --quiet tests/project/test_docs.py -k test_code_runs",
+        'python -m sphinx -W --keep-going -n -q docs "$CI_FOLDER/site"',
     ),
     # The suite of the standard is a checkout of its own, in a folder beside this one.
     "standard": gate(
@@ -326,7 +328,6 @@ LANES = {
         needs=("environment",),
     ),
     "sanitizers": full(5400, ".ci/sanitizers", ".ci/thread-sanitizer"),
-    "site": full(600, 'python -m sphinx -W --keep-going -n -q docs "$CI_FOLDER/site"'),
     "distributions": full(1800, ".ci/wheels"),
     "packages": full(3600, ".ci/interop"),
     "packages-all": full(7200, ".ci/interop interop-all"),
