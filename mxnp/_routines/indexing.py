@@ -128,17 +128,23 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
             return NotImplemented
     if any(type(c) is not ndarray or c.dtype != bool for c in condlist):
         return NotImplemented
-    dtype = numpy.result_type(*(getattr(c, "dtype", c) for c in choices))
-    for each in choicelist:  # NumPy copies arrays of these, but not of the default
-        own = each.dtype if type(each) is ndarray else numpy.asarray(each).dtype
-        if not numpy.can_cast(own, dtype, "same_kind"):
-            return NotImplemented
-    return _select_first(condlist, choices)
+    dtype = _common_dtype(choices)
+    for (
+        each
+    ) in choicelist:  # NumPy makes arrays of these numbers, but not of the default
+        if type(each) is not ndarray:
+            own = numpy.asarray(each).dtype
+            if not numpy.can_cast(own, dtype, "same_kind"):
+                return NotImplemented
+    return _select_first(condlist, choices, dtype)
 
 
-def _select_first(conditions: Any, choices: Any) -> Any:
+def _common_dtype(choices: Any) -> numpy.dtype[Any]:
+    return numpy.result_type(*(getattr(c, "dtype", c) for c in choices))
+
+
+def _select_first(conditions: Any, choices: Any, dtype: numpy.dtype[Any]) -> Any:
     """Return the first choice whose condition is true, or else the last choice."""
-    dtype = numpy.result_type(*(getattr(c, "dtype", c) for c in choices))
     if not is_core_dtype(dtype):
         return NotImplemented
     result = choices[-1]
@@ -166,7 +172,9 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
         if least < 0 or most >= n:
             return NotImplemented
     conditions = [a <= i for i in range(n - 1)]
-    return _select_first(conditions, choices) if n > 1 else NotImplemented
+    if n < 2:
+        return NotImplemented
+    return _select_first(conditions, choices, _common_dtype(choices))
 
 
 def _choose_method(
