@@ -66,7 +66,7 @@ PRELUDE = """
 again() { "$@" || { sleep 5; "$@"; }; }  # for installs
 newer() {
     local python=$CI_FOLDER/newer/bin/python
-    if [ -x "$python" ]; then "$python" "$@"; else echo "left out: there is no Python 3.13"; fi
+    if [ -x "$python" ]; then "$python" "$@"; else echo "left out: Python 3.13 is not installed"; fi
 }
 touches() {  # whether the change touches files whose names match
     git diff --name-only "$(git rev-parse --verify --quiet origin/main || echo HEAD)" | grep -qE "$1"
@@ -175,7 +175,7 @@ LANES = {
     "standard": gate(
         600,
         "suite=${ARRAY_API_SUITE:-$(find .. -maxdepth 3 -name array-api-tests -type d 2>/dev/null | sed -n 1p || true)};"
-        ' if [ -z "$suite" ]; then echo "left out: there is no checkout of array-api-tests"; else'
+        ' if [ -z "$suite" ]; then echo "left out: no checkout of array-api-tests was found"; else'
         ' PYTEST_ADDOPTS="" python array_api_tests/run.py --suite "$suite" --max-examples 5'
         " --hypothesis-seed=0; fi",
     ),
@@ -406,8 +406,8 @@ class Command:
             before = re.split(r"&& |; |\|\| ", self.text.partition("pytest")[0])[-1]
             self.red.append(f"{before}pytest --slow {shlex.quote(found[1])}")
 
-    def wait(self, limit: float) -> bool:
-        """Return whether the command succeeds, and end it after some seconds."""
+    def wait(self, limit: float) -> None:
+        """Wait until the command ends, and end it after some seconds."""
         try:
             status = self._process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -416,7 +416,6 @@ class Command:
         self._reader.join(10)
         if status and not self.red:
             self.red.append(self.text)
-        return status == 0
 
 
 def run(name: str, lane: Lane, variables: dict[str, str]) -> Outcome:

@@ -413,7 +413,7 @@ VALUES = [True, 1, 3, -1, 200, 2**40, 2**63, 0.1, 2.5, 1e300, numpy.nan, 1 + 2j]
 @pytest.mark.parametrize("dtype", [*"?bhilBHILefdFD"])
 @pytest.mark.parametrize("name", UPDATING)
 def test_numbers_of_at_have_a_dtype_of_their_own(xp: Any, name: str, dtype: str) -> Any:
-    """NumPy makes an array of the number, whose dtype is not that of the array."""
+    """NumPy makes an array of the number first, with a dtype of its own."""
     results = []
     for value, size in itertools.product(VALUES, (30, 40_000)):
         a = (xp.arange(size) % 11).astype(dtype)
