@@ -14,6 +14,12 @@ from typing import Any
 import hypothesis
 import numpy
 import pytest
+
+# Unless a lane chose the device, the tests run as on a machine without an NVIDIA GPU. Processes
+# that they start, and other packages, do the same.
+if "MXNP_DEVICE" not in os.environ:
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
 from support.lanes import ON_GPU
 from support.paths import ROOT
 from support.same import Allowed, assert_same
