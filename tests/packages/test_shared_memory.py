@@ -482,3 +482,41 @@ def test_a_lent_argument_that_stays() -> None:
     assert mxnp.max(kept[0]) == 5
     w[:] = 1
     assert kept[0][0] == 5
+
+
+# Functions that return their argument, or a view of it.
+SAME = {
+    "asarray": lambda x: mxnp.asarray(x * 2),
+    "asanyarray": lambda x: mxnp.asanyarray(x * 2),
+    "array": lambda x: mxnp.array(x * 2, copy=None),
+    "astype": lambda x: (x * 2).astype(float, copy=False),
+    "ascontiguousarray": lambda x: mxnp.ascontiguousarray(x * 2),
+    "require": lambda x: mxnp.require(x * 2),
+    "real": lambda x: mxnp.real(x * 2),
+    "real_if_close": lambda x: mxnp.real_if_close(x * 2),
+    "atleast_1d": lambda x: mxnp.atleast_1d(x * 2),
+    "squeeze": lambda x: mxnp.squeeze(x * 2),
+    "ravel": lambda x: mxnp.ravel(x * 2),
+    "reshape": lambda x: mxnp.reshape(x * 2, (2, -1)),
+    "transpose": lambda x: mxnp.transpose(x * 2),
+    "swapaxes": lambda x: mxnp.swapaxes((x * 2).reshape(2, -1), 0, 1),
+    "moveaxis": lambda x: mxnp.moveaxis((x * 2).reshape(2, -1), 0, 1),
+    "flip": lambda x: mxnp.flip(mxnp.flip(x * 2)),
+    "split": lambda x: mxnp.split(x * 2, 2)[0],
+    "broadcast_to": lambda x: mxnp.broadcast_to(x * 2, (2, SIZE))[0],
+    "expand_dims": lambda x: mxnp.expand_dims(x * 2, 0),
+    "diagonal": lambda x: mxnp.diagonal((x * 2).reshape(2, -1)),
+    "method": lambda x: (x * 2).reshape(-1),
+    "attribute": lambda x: (x * 2).T,
+    "subscript": lambda x: (x * 2)[:],
+    "twice": lambda x: mxnp.asarray(mxnp.asarray(x * 2) + 1) - 1,
+}
+
+
+@pytest.mark.parametrize("function", SAME.values(), ids=SAME)
+def test_a_result_that_is_an_operand(function: Any) -> None:
+    a, w = shared()
+    wanted = w[0] * 2
+    y = function(a)
+    w[:] = -1
+    assert y.flat[0] == wanted

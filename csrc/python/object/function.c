@@ -443,6 +443,11 @@ static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwarg
     if (is_plain)
         expression_enter();
     PyObject *result = PyObject_Call(f->implementation, args, kwargs);
+    if (elided && result && is_array(result) &&
+        memory_of(root_of(result)->unprepared) == elided) {
+        memory_end_elision(elided); /* the result is the argument, or a view of it */
+        elided = NULL;
+    }
     if (is_plain && expression_leave(self, result, NULL, 0) < 0)
         Py_CLEAR(result);
     memory_end_elision(elided);
@@ -831,7 +836,7 @@ static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, si
         return call_reported(self, values, n, names);
     if (((struct function *)self)->direct == functions_asarray && n == 1 && !names &&
         is_array(values[0]) && !as_array(values[0])->is_standard &&
-        is_usual((struct function *)self))
+        !expression_is_open() && is_usual((struct function *)self))
         return Py_NewRef(values[0]);
     int status = call_direct((struct function *)self, values, n, names, &result);
     return status != 0 ? result : call_indirect(self, values, n, names);
