@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
+
 #define HUGE_PAGE ((size_t)2 << 20)
 
 /* For tests: the number of requests until refusals begin and until they end, and the number of
@@ -50,6 +52,14 @@ size_t mx_alloc_page_size(void)
         atomic_store_explicit(&known, size, memory_order_relaxed);
     }
     return size;
+}
+
+size_t mx_alloc_usable(void)
+{
+    long n_pages = sysconf(_SC_PHYS_PAGES);
+    size_t memory = n_pages > 0 ? (size_t)n_pages * mx_alloc_page_size() : SIZE_MAX;
+    uint64_t group = mx_cgroup_memory("");
+    return group < memory ? (size_t)group : memory;
 }
 
 static void *map_pages(size_t nbytes)

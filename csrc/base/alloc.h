@@ -10,6 +10,10 @@ void mx_free(void *memory);
 
 size_t mx_alloc_page_size(void);
 
+/* Returns the bytes of memory that this process may use: the machine's, or its control groups'
+ * if they are fewer. */
+size_t mx_alloc_usable(void);
+
 /* Maps whole pages, which the system zeroes at their first use, or returns NULL.  nbytes is a
  * multiple of the page size.  Large mappings are aligned and marked for huge pages. */
 void *mx_alloc_pages(size_t nbytes);

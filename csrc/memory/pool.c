@@ -10,10 +10,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/cgroup.h"
 
 #define CLASS_BITS        3 /* eight classes for each power of two */
 #define MAX_DEFAULT_LIMIT ((size_t)8 << 30)
@@ -232,17 +230,9 @@ void mx_pool_info(struct mx_memory_info *out)
 
 /* -- The default limit -------------------------------------------------------------- */
 
-static size_t physical_memory(void)
-{
-    long n_pages = sysconf(_SC_PHYS_PAGES);
-    return n_pages > 0 ? (size_t)n_pages * mx_alloc_page_size() : SIZE_MAX;
-}
-
 size_t mx_pool_default_limit(void)
 {
-    size_t memory = physical_memory();
-    uint64_t group = mx_cgroup_memory("");
-    size_t quarter = (group < memory ? (size_t)group : memory) / 4;
+    size_t quarter = mx_alloc_usable() / 4;
     return quarter < MAX_DEFAULT_LIMIT ? quarter : MAX_DEFAULT_LIMIT;
 }
 
