@@ -18,6 +18,7 @@ const char *mx_error_message(void); /* of the last failure of this thread; never
 struct mx_settings {
     int n_threads;               /* that run groups; 0: as many as can run at once */
     int fuses;                   /* whether a group may have several operations: 0 or 1 */
+    int is_warm;                 /* whether malloc keeps what is freed: 0 or 1 */
     const char *jit_cache;       /* folder of the compiled groups, or "": none are kept */
     const char *device_cache;    /* folder of the compiled kernels of devices, or "" */
     const char *device_library;  /* for tests: a library in place of a driver, or "" */
@@ -72,8 +73,13 @@ void mx_memory_info(struct mx_memory_info *out);
 /* Sets the limit of the cache and frees cached blocks above it. */
 void mx_memory_set_limit(size_t nbytes);
 
-/* Frees cached blocks until at most nbytes are cached.  The limit stays. */
+/* Frees cached blocks until at most nbytes are cached.  The limit stays.  If nbytes is 0,
+ * malloc gives back what it keeps, too. */
 void mx_memory_trim(size_t nbytes);
+
+/* Returns how much freed memory malloc keeps, or 0 if its limits are not mxnp's. */
+size_t mx_alloc_kept(void);
+size_t mx_alloc_most_kept(size_t memory); /* the same for a process that may use this much */
 
 /* For tests: refuses `count` requests of memory after `after` more have been served.  Returns
  * how many were refused since the last call. */

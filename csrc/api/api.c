@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "api/recorder.h"
+#include "base/alloc.h"
 #include "cpu/threads/copy.h"
 #include "cpu/threads/cores.h"
 #include "cpu/threads/thread_pool.h"
@@ -44,6 +45,8 @@ static int start_error;
 
 static void core_start(void)
 {
+    if (mx_settings.is_warm)
+        mx_alloc_keep(mx_alloc_most_kept(mx_alloc_usable()));
     mx_stream_set_fuse(mx_settings.fuses);
     mx_stream_set_backends(&mx_gpu_backend, &mx_cpu_backend);
     mx_thread_pool_set_size(mx_thread_pool_default_size());

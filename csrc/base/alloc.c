@@ -1,14 +1,23 @@
-/* alloc.c -- memory from the system. */
+/* alloc.c -- memory from the system, and what malloc keeps of it. */
+#define _GNU_SOURCE /* dladdr */
 #include "base/alloc.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <malloc.h>
+#endif
 
 #include "base/cgroup.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
+
+#define KEPT_SHARE 16                 /* of the memory that the process may use */
+#define MOST_KEPT  ((size_t)64 << 20) /* as far as glibc raises its limit by itself */
 
 /* For tests: the number of requests until refusals begin and until they end, and the number of
  * refused requests. */
@@ -42,6 +51,54 @@ void *mx_realloc(void *memory, size_t nbytes)
 }
 
 void mx_free(void *memory) { free(memory); }
+
+/* -- What malloc keeps ------------------------------------------------------------- */
+
+static size_t kept;
+
+size_t mx_alloc_kept(void) { return kept; }
+
+size_t mx_alloc_most_kept(size_t memory)
+{
+    size_t share = memory / KEPT_SHARE;
+    return share < MOST_KEPT ? share : MOST_KEPT;
+}
+
+#ifdef __GLIBC__
+/* Checks whether malloc is glibc's own.  An allocator that is loaded before glibc has all of
+ * malloc's functions.  A program may have an address of its own for malloc, which parsers
+ * receive as an argument, but hardly for posix_memalign. */
+static bool is_glibcs(void)
+{
+    Dl_info own, libc;
+    return dladdr((void *)(uintptr_t)posix_memalign, &own) &&
+           dladdr((void *)(uintptr_t)gnu_get_libc_version, &libc) &&
+           own.dli_fbase == libc.dli_fbase;
+}
+
+/* Larger blocks than the first limit are mapped one by one.  The second one is that of the free
+ * end of the heap.  M_TOP_PAD stays small, because calloc clears what it adds to the heap. */
+void mx_alloc_keep(size_t nbytes)
+{
+    if (!is_glibcs())
+        return;
+    mallopt(M_MMAP_THRESHOLD, (int)(nbytes / 2));
+    mallopt(M_TRIM_THRESHOLD, (int)nbytes);
+    kept = nbytes;
+}
+
+void mx_alloc_trim(void)
+{
+    if (kept > 0)
+        malloc_trim(0);
+}
+#else
+void mx_alloc_keep(size_t nbytes) { (void)nbytes; }
+
+void mx_alloc_trim(void) {}
+#endif
+
+/* -- Pages ------------------------------------------------------------------------- */
 
 size_t mx_alloc_page_size(void)
 {

@@ -8,6 +8,11 @@ void *mx_alloc(size_t nbytes);
 void *mx_realloc(void *memory, size_t nbytes);
 void mx_free(void *memory);
 
+/* Lets malloc keep up to this much freed memory at the end of its heap for later requests, and
+ * half of it in one block, if malloc is glibc's.  It is called once, or never. */
+void mx_alloc_keep(size_t nbytes);
+void mx_alloc_trim(void); /* returns all that malloc keeps to the system, after mx_alloc_keep */
+
 size_t mx_alloc_page_size(void);
 
 /* Returns the bytes of memory that this process may use: the machine's, or its control groups'

@@ -208,6 +208,8 @@ void mx_pool_trim(size_t nbytes)
     struct mx_block *evicted = pool_evict(nbytes);
     pthread_mutex_unlock(&pool.lock);
     unmap_chain(evicted);
+    if (nbytes == 0)
+        mx_alloc_trim();
 }
 
 void mx_pool_set_limit(size_t nbytes)

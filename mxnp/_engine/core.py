@@ -240,7 +240,8 @@ def clear_cache() -> None:
     """
     Return the cached memory to the system, and delete what is kept on disk.
 
-    These are compiled kernels, and the sizes that ``--check-gpu`` has measured.
+    What C's malloc keeps is returned too. On disk there are compiled kernels, and the
+    sizes that ``--check-gpu`` has measured.
 
     See Also
     --------

@@ -52,6 +52,8 @@ VARIABLES = {row[0]: Variable(*row) for row in (
      "0: each operation is a pass of its own", _ERROR),
     ("MXNP_JIT", "0, 1 or always", "0|1|always", "1",
      "whether groups are compiled that run often, or all", _ERROR),
+    ("MXNP_WARM", "0 or 1", "0|1", "1",
+     "0: malloc keeps as much freed memory as without mxnp", _ERROR),
     ("MXNP_TRACEBACKS", "program or full", "program|full", "program",
      "full: tracebacks show the code of mxnp too", _ERROR),
     ("MXNP_INCLUDE", "names and paths, separated as in PATH", ".*", "",
@@ -109,11 +111,22 @@ def _get_num_threads() -> int:
     return min(int(text), 2**31 - 1) if text.isdecimal() else 0
 
 
+def _leaves_malloc() -> bool:
+    """Return whether nobody has set the limits of glibc's malloc in the environment."""
+    limits = ("mmap_threshold", "mmap_max", "trim_threshold", "top_pad")
+    tunables = os.environ.get("GLIBC_TUNABLES", "")
+    return not any(
+        f"MALLOC_{name.upper()}_" in os.environ or f"glibc.malloc.{name}" in tunables
+        for name in limits
+    )
+
+
 def get_core_settings() -> dict[str, int | str]:
     """Return fields of struct mx_settings in csrc/mxnp.h."""
     return {
         "n_threads": _get_num_threads(),
         "fuses": int(get("MXNP_FUSE")),
+        "is_warm": int(get("MXNP_WARM") == "1" and _leaves_malloc()),
         "jit_cache": get_path("MXNP_JIT_CACHE"),
         "device_cache": get_path("MXNP_CUDA_CACHE"),
         "device_library": get("MXNP_CUDA_STAND_IN"),
