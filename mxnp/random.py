@@ -48,6 +48,8 @@ class _WrappedMethod:
         function = _Function(method)
         function.__reduce__ = _partial(_reduce_method, _ref(instance), method)
         function.is_maker = True
+        if name == "shuffle":
+            function.depth = 0  # NumPy's changes the program's own list
         drawn = getattr(instance, "bit_generator", instance._original)
         _ways.attach(function, f"random.{self.member.__qualname__}", drawn)
         if getattr(type(instance), name, None) is self.member:
@@ -218,6 +220,8 @@ for _name in _random.__all__:
     _function = _mirror.find_counterpart(getattr(_random, _name), "numpy.random")
     if isinstance(_function, _Function):
         _function.is_maker = True
+        if _name == "shuffle":
+            _function.depth = 0
         _state_of_module = getattr(_function.__wrapped__, "__self__", None)
         if isinstance(_state_of_module, _random.RandomState):
             _ways.attach(_function, f"random.RandomState.{_name}", _state_of_module)

@@ -292,11 +292,13 @@ static int module_load(void)
     if (types_import_numpy() < 0)
         return -1;
     PyObject *types = PyImport_ImportModule("types");
-    method_class = types ? PyObject_GetAttrString(types, "MethodType") : NULL;
-    PyObject *slot = types ? PyObject_GetAttrString(types, "MethodWrapperType") : NULL;
+    PyObject *function = types ? PyObject_GetAttrString(types, "FunctionType") : NULL;
+    function_class = (PyTypeObject *)function;
+    method_class = function ? PyObject_GetAttrString(types, "MethodType") : NULL;
+    PyObject *slot = method_class ? PyObject_GetAttrString(types, "MethodWrapperType") : NULL;
     slot_method_class = (PyTypeObject *)slot;
     Py_XDECREF(types);
-    return method_class && slot ? array_load((PyObject *)&PyArray_Type) : -1;
+    return slot ? array_load((PyObject *)&PyArray_Type) : -1;
 }
 
 PyMODINIT_FUNC PyInit__bridge(void)

@@ -297,8 +297,6 @@ def see_object(x: Any, depth: int = _DEPTH) -> None:
     for value in _attributes_of(x) if depth else ():
         is_list = type(value) in (list, tuple)
         for each in value[:_FEW] if is_list else [value]:
-            if issubclass(type(each), dict):
-                _bridge.watch_dict(each)
             _bridge.meet(each)
             if _owner_of(type(each)) >= PACKAGE:
                 see_object(each, depth - 1)
@@ -521,7 +519,6 @@ def load() -> None:
         functools.partial,
         functools.cache(load),
         _ITERATORS,
-        collections.deque,
         find_owner,
         open_class,
         see_callable,

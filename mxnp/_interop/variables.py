@@ -48,12 +48,27 @@ def with_numpy_variables(function: Callable[..., Any]) -> Callable[..., Any]:
     return call_with_variables
 
 
+def with_numpy_columns(register: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that keeps a dict of columns find NumPy arrays in it."""
+
+    @functools.wraps(register)
+    def call_with_columns(*args: Any, **kwargs: Any) -> Any:
+        for table in (*args, *kwargs.values()):
+            if type(table) is dict:
+                table.update(_unwrap_all(table))
+        return register(*args, **kwargs)
+
+    return call_with_columns
+
+
 _QUERIES = ("execute", "executemany", "from_query", "query", "sql", "table", "view")
 
 
 def adapt_duckdb(duckdb: Any) -> None:
-    """Make queries of duckdb find mxnp arrays by the names of variables."""
+    """Make queries of duckdb find mxnp arrays in variables and registered dicts."""
     for owner in (duckdb, duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation):
         for name in _QUERIES:
             if name in vars(owner):
                 setattr(owner, name, with_numpy_variables(getattr(owner, name)))
+        if "register" in vars(owner):
+            owner.register = with_numpy_columns(owner.register)

@@ -27,8 +27,13 @@ class vectorize(numpy.vectorize):  # noqa: N801
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function over the broadcast arguments; see `numpy.vectorize`."""
-        kwargs = {name: unwrap(value) for name, value in kwargs.items()}
-        return wrap(super().__call__(*unwrap(args), **kwargs))
+
+        def given(place: int | str, x: Any) -> Any:
+            return x if place in self.excluded else unwrap(x)
+
+        kwargs = {name: given(name, value) for name, value in kwargs.items()}
+        positional = [given(place, x) for place, x in enumerate(args)]
+        return wrap(super().__call__(*positional, **kwargs))
 
 
 class IteratorType(type):

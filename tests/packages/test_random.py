@@ -146,13 +146,33 @@ class TestListsOfPrograms:
         return items
 
 
-def test_other_functions_that_change_a_list(xp):
+# Functions of NumPy that hand a list of the program on to a function of the program.
+HAND_ON = {
+    "apply_along_axis": lambda xp, f, x, seen: xp.apply_along_axis(f, 1, x, seen),
+    "named": lambda xp, f, x, seen: xp.apply_along_axis(f, 1, x, seen=seen),
+    "piecewise": lambda xp, f, x, seen: xp.piecewise(x, [x < 1, x >= 1], [f, 3], seen),
+    "fromfunction": lambda xp, f, x, seen: xp.fromfunction(
+        lambda i: f(i + x[0, 0], seen), (3,)
+    ),
+    "vectorize": lambda xp, f, x, seen: xp.vectorize(f, excluded={1})(x, seen),
+    "vectorize by name": lambda xp, f, x, seen: xp.vectorize(f, excluded={"seen"})(
+        x, seen=seen
+    ),
+}
+
+
+@pytest.mark.parametrize("hand_on", HAND_ON.values(), ids=HAND_ON)
+def test_lists_that_numpy_hands_on(xp, hand_on):
     first = xp.zeros(1)
-    found = [first]
-    xp.apply_along_axis(
-        lambda row, seen: seen.append(row.sum()) or 0, 1, xp.eye(2), found
-    )
-    return found[0] is first, [float(x) for x in found[1:]]
+    found = [first, {"a": [first]}]
+
+    def own(x, seen):
+        assert seen is found
+        seen.append(float(xp.sum(x)))
+        return xp.sum(x)
+
+    y = hand_on(xp, own, xp.eye(2) + 1.5, found)
+    return y, found[0] is found[1]["a"][0] is first, found[2:]
 
 
 def test_a_function_that_packages_call(xp):

@@ -80,6 +80,7 @@ extern PyTypeObject *object_dtype;       /* the class of numpy.dtype(object) */
 extern PyTypeObject *function_type;      /* mxnp._bridge.Function */
 extern PyTypeObject *member_type;        /* mxnp._bridge.Method */
 extern PyTypeObject *generator_types[2]; /* mxnp.random.Generator and RandomState */
+extern PyTypeObject *function_class;     /* types.FunctionType */
 extern PyObject *method_class;           /* types.MethodType */
 extern PyTypeObject *slot_method_class;  /* types.MethodWrapperType */
 extern PyObject *described;              /* _array.ndarray.described */
@@ -99,6 +100,12 @@ static inline bool is_standard(PyObject *x) { return is_array(x) && as_array(x)-
 static inline bool is_static(PyTypeObject *type)
 {
     return !(PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE);
+}
+
+/* Check for functions and methods written in Python, which other code may call. */
+static inline bool is_callback(PyObject *x)
+{
+    return Py_TYPE(x) == function_class || (PyObject *)Py_TYPE(x) == method_class;
 }
 
 static inline bool is_generator(PyObject *x)

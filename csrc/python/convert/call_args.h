@@ -11,17 +11,18 @@
 struct call_args {
     int n;
     bool is_full;      /* there were more arrays than `arrays` holds */
-    bool into_dicts;   /* arrays that are values of dicts are unwrapped, too */
-    bool gives_back;   /* changed copies of lists and dicts are given back: see copies.h */
+    bool is_package;   /* the callee is not NumPy: lists and dicts are lent, see loans.h */
+    bool gives;        /* or stay as they are, as do tuples that other code has */
     bool keeps_others; /* results stay as they are, except the NumPy arrays of the call */
-    bool is_package;   /* the callee is not NumPy, and may hold the lists that it returns */
     bool is_standard;  /* results are arrays, never NumPy scalars */
     bool is_inside;    /* the result was a tuple, list or dict, which refers to its items */
     bool is_held;      /* so do other objects, which refer to that tuple */
-    int n_copies;
-    struct copy *copies;
-    PyObject *origins; /* keeps what was removed from a list until the end of the call */
-    PyObject *failed;  /* one of the arrays beyond `arrays` that was never written, or NULL */
+    int n_loans;
+    struct loan *loans;
+    PyObject *generator; /* of mxnp, or NULL */
+    PyObject *failed;    /* one of the arrays beyond `arrays` that was never written, or NULL */
+    int place;           /* of the argument that is unwrapped */
+    int places[MAX_CALL_ARGS];
     PyObject *arrays[MAX_CALL_ARGS];
     Py_ssize_t holders[MAX_CALL_ARGS]; /* references to their NumPy arrays before the call */
     int nout;
@@ -53,13 +54,11 @@ static inline void call_args_release(PyObject *x)
 /* Set the counts and flags only: to clear the arrays would take time. */
 static inline void call_args_begin(struct call_args *call_args)
 {
-    call_args->n = call_args->nout = call_args->n_copies = 0;
-    call_args->is_full = call_args->into_dicts = call_args->gives_back =
-        call_args->keeps_others = call_args->is_package = call_args->is_standard =
-            call_args->is_inside = call_args->is_held = false;
-    call_args->failed = NULL;
-    call_args->copies = NULL;
-    call_args->origins = NULL;
+    call_args->n = call_args->nout = call_args->n_loans = call_args->place = 0;
+    call_args->is_full = call_args->is_package = call_args->gives = call_args->keeps_others =
+        call_args->is_standard = call_args->is_inside = call_args->is_held = false;
+    call_args->failed = call_args->generator = NULL;
+    call_args->loans = NULL;
 }
 
 static inline void call_args_add(struct call_args *call_args, PyObject *x)
@@ -74,6 +73,7 @@ static inline void call_args_add(struct call_args *call_args, PyObject *x)
     }
     call_args_hold(x);
     call_args->holders[call_args->n] = count_holders(x);
+    call_args->places[call_args->n] = call_args->place;
     call_args->arrays[call_args->n++] = x;
 }
 

@@ -2,7 +2,7 @@
 #include "python/convert/convert.h"
 #include "python/base/recursion.h"
 #include "python/base/refusal.h"
-#include "python/convert/copies.h"
+#include "python/convert/loans.h"
 #include "python/profile/profile.h"
 #include "python/record/expression.h"
 #include "python/record/failure.h"
@@ -32,9 +32,6 @@ static PyObject *rebuild(PyObject *tuple, PyObject *items)
  * if none of them is an array. */
 static PyObject *unwrap_items(PyObject *items, struct call_args *call_args, int depth)
 {
-    PyObject *known = copies_made(call_args, items);
-    if (known)
-        return Py_NewRef(known);
     bool is_list = PyList_CheckExact(items);
     Py_ssize_t n = is_list ? PyList_Size(items) : PyTuple_Size(items);
     PyObject *copy = NULL;
@@ -66,39 +63,40 @@ static PyObject *unwrap_items(PyObject *items, struct call_args *call_args, int 
     }
     if (!copy)
         return Py_NewRef(items);
-    if (!is_list)
-        return rebuild(items, copy);
-    if (copies_note(call_args, items, copy) < 0)
-        Py_CLEAR(copy);
-    return copy;
+    return is_list ? copy : rebuild(items, copy);
 }
 
-/* Return a new reference to a dict with its values unwrapped, which is the same object if none
- * of them is an array. */
-static PyObject *unwrap_values(PyObject *dict, struct call_args *call_args, int depth)
+/* Lend a list or dict: unwrap its items in place until the call ends.  Return a new reference
+ * to it. */
+static PyObject *unwrap_in_place(PyObject *container, struct call_args *call_args, int depth)
 {
-    PyObject *known = copies_made(call_args, dict);
-    if (known)
-        return Py_NewRef(known);
-    PyObject *key, *item, *copy = NULL;
+    bool is_dict = PyDict_CheckExact(container);
+    PyObject *key = NULL, *item;
     Py_ssize_t at = 0;
-    while (PyDict_Next(dict, &at, &key, &item)) {
-        PyObject *value = convert_unwrap(item, call_args, depth);
-        if (value && value != item && !copy)
-            copy = PyDict_Copy(dict);
-        bool is_done =
-            value && (value == item || (copy && PyDict_SetItem(copy, key, value) == 0));
-        Py_XDECREF(value);
-        if (!is_done) {
-            Py_XDECREF(copy);
-            return NULL;
-        }
+    int status = 0;
+    for (Py_ssize_t i = 0; status == 0; i++) {
+        if (is_dict ? !PyDict_Next(container, &at, &key, &item) : i >= PyList_Size(container))
+            break;
+        if (!is_dict)
+            item = PyList_GetItem(container, i);
+        PyObject *given = convert_unwrap(item, call_args, depth);
+        if (!given)
+            status = -1;
+        else if (given != item)
+            status = loans_lend(call_args, container, i, key, given);
+        Py_XDECREF(given);
     }
-    if (copy && copies_note(call_args, dict, copy) < 0)
-        Py_CLEAR(copy);
-    else if (!copy)
-        copy = Py_NewRef(dict);
-    return copy;
+    return status < 0 ? NULL : Py_NewRef(container);
+}
+
+/* Return a new reference to what the callee gets for a tuple, list or dict. */
+static PyObject *unwrap_container(PyObject *x, struct call_args *call_args, int depth)
+{
+    bool is_tuple = PyTuple_Check(x);
+    if (call_args->gives && (!is_tuple || Py_REFCNT(x) > 1))
+        return Py_NewRef(x);
+    return is_tuple || !call_args->is_package ? unwrap_items(x, call_args, depth)
+                                              : unwrap_in_place(x, call_args, depth);
 }
 
 /* Return a new reference to the method of a NumPy array or ufunc, for one of mxnp. */
@@ -123,15 +121,14 @@ PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth)
     if (call_args->is_package &&
         ((PyObject *)type == method_class || type == slot_method_class))
         return unwrap_method(x, call_args);
-    if (depth > 0 && call_args->into_dicts && PyDict_CheckExact(x))
-        return unwrap_values(x, call_args, depth - 1);
-    bool is_tuple = call_args->is_package ? PyTuple_Check(x) : PyTuple_CheckExact(x);
-    if (depth > 0 && (is_tuple || PyList_CheckExact(x)))
-        return unwrap_items(x, call_args, depth - 1);
-    PyObject *inside = unwrap(x, call_args);
-    if (is_generator(x) && copies_note(call_args, x, inside) < 0)
-        return NULL;
-    return Py_NewRef(inside);
+    bool is_package = call_args->is_package;
+    bool is_container = PyList_CheckExact(x) || (is_package && PyDict_CheckExact(x)) ||
+                        (is_package ? PyTuple_Check(x) : PyTuple_CheckExact(x));
+    if (depth > 0 && is_container)
+        return unwrap_container(x, call_args, depth - 1);
+    if (is_generator(x))
+        call_args->generator = x;
+    return Py_NewRef(unwrap(x, call_args));
 }
 
 /* Return a new tuple of arguments unwrapped. */
@@ -259,7 +256,6 @@ void convert_mark_exported(struct call_args *call_args)
         if (count_holders(call_args->arrays[i]) > call_args->holders[i])
             queue_export(call_args->arrays[i]);
     queue_after_write();
-    Py_CLEAR(call_args->origins);
 }
 
 void convert_end_call(struct call_args *call_args)
@@ -273,7 +269,7 @@ PyObject *convert_export(PyObject *x, int depth, bool is_package)
     struct call_args call_args;
     struct span span;
     call_args_begin(&call_args);
-    call_args.into_dicts = call_args.is_package = is_package;
+    call_args.gives = call_args.is_package = is_package;
     PyObject *out = convert_unwrap(x, &call_args, depth);
     span_begin(&span, SPAN_EXPORT, NULL);
     if (out && convert_prepare(&call_args, true) < 0)
@@ -434,10 +430,9 @@ PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth
         result = convert_adopt_array(result, call_args);
         return result && call_args->is_standard ? mark_standard(result, false) : result;
     }
-    PyObject *original = copies_original(call_args, result);
-    if (original) {
+    if (call_args->generator && types_generator_inside(call_args->generator) == result) {
         Py_DECREF(result);
-        return Py_NewRef(original);
+        return Py_NewRef(call_args->generator);
     }
     return depth > 0 ? adopt_items(result, call_args, depth - 1) : result;
 }
@@ -458,6 +453,32 @@ static bool makes_objects(PyObject *args, PyObject *kwargs)
     if (!dtype && PyTuple_Size(args) > 1)
         dtype = PyTuple_GetItem(args, 1);
     return dtype && is_object_dtype(dtype);
+}
+
+#define FEW 8 /* items of a list that are looked at for a callback */
+
+/* Check for a callback, or a list of them, as for piecewise. */
+static bool are_callbacks(PyObject *x)
+{
+    if (!PyList_CheckExact(x))
+        return is_callback(x);
+    Py_ssize_t i = 0, n = PyList_Size(x) < FEW ? PyList_Size(x) : FEW;
+    while (i < n && !is_callback(PyList_GetItem(x, i)))
+        i++;
+    return i < n;
+}
+
+bool convert_has_callback(PyObject *args, PyObject *kwargs)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(args); i++)
+        if (are_callbacks(PyTuple_GetItem(args, i)))
+            return true;
+    while (kwargs && PyDict_Next(kwargs, &at, &key, &value))
+        if (are_callbacks(value))
+            return true;
+    return false;
 }
 
 /* Check whether a function that returns views if possible had to read elements after all. */
@@ -554,8 +575,9 @@ PyObject *convert_call(const struct function *f, PyObject *callable, PyObject *a
 {
     struct call_args call_args;
     call_args_begin(&call_args);
-    call_args.gives_back = true;
-    int depth = f->depth > 0 && makes_objects(args, kwargs) ? 0 : f->depth;
+    bool keeps =
+        f->depth > 0 && (makes_objects(args, kwargs) || convert_has_callback(args, kwargs));
+    int depth = keeps ? 0 : f->depth;
     bool has_named = kwargs && PyDict_Size(kwargs) > 0;
     PyObject *positional = unwrap_args(args, &call_args, depth), *named = NULL, *result = NULL;
     if (positional && has_named)
@@ -564,7 +586,6 @@ PyObject *convert_call(const struct function *f, PyObject *callable, PyObject *a
         result = call(f, callable, positional, named, &call_args);
     if (f->adopts)
         result = convert_adopt(result, &call_args, MAX_DEPTH);
-    result = copies_end(&call_args, result);
     Py_XDECREF(positional);
     Py_XDECREF(named);
     convert_end_call(&call_args);

@@ -9,6 +9,10 @@ PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth);
 /* Return a new dict of keyword arguments unwrapped, and tuples such as out=(a, b) with them. */
 PyObject *convert_unwrap_kwargs(PyObject *kwargs, struct call_args *call_args, int depth);
 
+/* Check for a function of Python among the arguments.  The callee then mostly hands lists,
+ * dicts and tuples on to it, which knows them as its own. */
+bool convert_has_callback(PyObject *args, PyObject *kwargs);
+
 /* Wait for the operations on the arrays before NumPy gets the NumPy arrays inside.  Where NumPy
  * does not read elements, only their memory is allocated.  Return 0, or -1 with an exception
  * set. */

@@ -11,7 +11,6 @@
 #include "python/base/recursion.h"
 #include "python/base/refusal.h"
 #include "python/convert/convert.h"
-#include "python/convert/copies.h"
 #include "python/direct/elementwise.h"
 #include "python/direct/items.h"
 #include "python/direct/parts.h"
@@ -1089,16 +1088,17 @@ static bool are_arrays(PyObject *types)
 static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
                                PyObject *positional, PyObject *named)
 {
-    struct call_args call_args = {.gives_back = true};
+    struct call_args call_args = {0};
     PyObject *call = PyObject_GetAttrString(as_array(a)->unprepared, "__array_function__");
     PyObject *kinds = convert_unwrap(types, &call_args, 1);
-    PyObject *values = convert_unwrap(positional, &call_args, MAX_DEPTH);
-    PyObject *items = PyDict_Check(named) ? convert_unwrap_kwargs(named, &call_args, MAX_DEPTH)
+    int depth = convert_has_callback(positional, named) ? 0 : MAX_DEPTH;
+    PyObject *values = convert_unwrap(positional, &call_args, depth + 1);
+    PyObject *items = PyDict_Check(named) ? convert_unwrap_kwargs(named, &call_args, depth)
                                           : Py_NewRef(named);
     PyObject *result = NULL;
     if (call && kinds && values && items && convert_prepare(&call_args, true) == 0)
         result = PyObject_CallFunctionObjArgs(call, function, kinds, values, items, NULL);
-    result = copies_end(&call_args, convert_adopt(result, &call_args, MAX_DEPTH));
+    result = convert_adopt(result, &call_args, MAX_DEPTH);
     Py_XDECREF(items);
     Py_XDECREF(values);
     Py_XDECREF(kinds);

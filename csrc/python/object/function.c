@@ -835,8 +835,8 @@ static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, si
     if (is_reported())
         return call_reported(self, values, n, names);
     if (((struct function *)self)->direct == functions_asarray && n == 1 && !names &&
-        is_array(values[0]) && !as_array(values[0])->is_standard &&
-        !expression_is_open() && is_usual((struct function *)self))
+        is_array(values[0]) && !as_array(values[0])->is_standard && !expression_is_open() &&
+        is_usual((struct function *)self))
         return Py_NewRef(values[0]);
     int status = call_direct((struct function *)self, values, n, names, &result);
     return status != 0 ? result : call_indirect(self, values, n, names);
@@ -844,11 +844,10 @@ static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, si
 
 static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"", "adopts", "depth", NULL};
+    static char *names[] = {"", "adopts", NULL};
     PyObject *wrapped;
-    int adopts = 1, depth = MAX_DEPTH;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pi:Function", names, &wrapped, &adopts,
-                                     &depth))
+    int adopts = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$p:Function", names, &wrapped, &adopts))
         return NULL;
     struct function *self = (struct function *)PyType_GenericAlloc(type, 0);
     if (!self)
@@ -859,7 +858,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     self->adopts = adopts;
     self->operation = -1;
     self->threshold_factor = self->layer_factor = 1;
-    self->depth = depth;
+    self->depth = MAX_DEPTH;
     return (PyObject *)self;
 }
 
@@ -1004,6 +1003,8 @@ static PyMemberDef function_members[] = {
      "The row of a ufunc in ops.def, or -1."},
     {"is_maker", T_BOOL, offsetof(struct function, is_maker), 0,
      "Whether results have a default dtype unless the call passes one."},
+    {"depth", T_INT, offsetof(struct function, depth), 0,
+     "The levels of tuples and lists among the arguments whose arrays become NumPy's."},
     {"is_view", T_BOOL, offsetof(struct function, is_view), 0,
      "Whether results are views if the elements need not be read."},
     {"is_member", T_BOOL, offsetof(struct function, is_member), 0,
@@ -1022,7 +1023,7 @@ static PyMethodDef function_methods[] = {
 };
 
 /* The class of the NumPy callable, for isinstance: numpy.ufunc, for instance. */
-static PyObject *function_class(PyObject *self, void *unused)
+static PyObject *function_shown_class(PyObject *self, void *unused)
 {
     (void)unused;
     return disguise_class(self);
@@ -1042,7 +1043,7 @@ static int function_set_direct(PyObject *self, PyObject *name, void *unused)
 
 static PyGetSetDef function_getset[] = {
     {"direct", NULL, function_set_direct, "The name of what computes small arrays.", NULL},
-    {"__class__", function_class, NULL, NULL, NULL},
+    {"__class__", function_shown_class, NULL, NULL, NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

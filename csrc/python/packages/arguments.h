@@ -21,7 +21,7 @@ static inline bool argument_is_leaf(PyObject *x)
 }
 
 /* Check whether an object that is not plain has a counterpart, such as an array, or holds one
- * in tuples, lists and dicts. */
+ * among the first items of tuples, lists and dicts. */
 bool argument_holds_array(PyObject *x);
 
 /* Check whether one of the arguments has or holds a counterpart. */
@@ -32,6 +32,22 @@ static inline bool arguments_have_arrays(PyObject *const *args, Py_ssize_t n)
             return true;
     return false;
 }
+
+/* -- Compiled code that runs -------------------------------------------------------- */
+
+/* The frame that called compiled code of a package in this thread, or NULL.  Compiled code has
+ * no frame, so its own calls seem to come from there. */
+extern _Thread_local void *compiled_caller;
+
+/* Note the caller of compiled code.  Return what was noted before. */
+static inline void *arguments_enter(void)
+{
+    void *former = compiled_caller;
+    compiled_caller = layout_running_frame();
+    return former;
+}
+
+static inline void arguments_leave(void *former) { compiled_caller = former; }
 
 /* -- Vectorcalls ------------------------------------------------------------------- */
 
@@ -46,13 +62,15 @@ static inline Py_ssize_t arguments_positional(size_t flags)
 }
 
 /* Call a function with an array of arguments, first the positional ones and then those of the
- * names.  One of them holds an mxnp array: all are unwrapped, and a result that is the NumPy
- * array inside an argument is returned as this argument.  With `adopts`, other NumPy arrays of
- * the result become mxnp arrays too. */
-PyObject *arguments_call_unwrapped(vector_call call, PyObject *function, PyObject *const *args,
-                                   size_t flags, PyObject *names, bool adopts);
+ * names.  One of them is an mxnp array: those that are become NumPy arrays, also in a tuple
+ * that nothing else has.  A result that is the NumPy array inside an argument is returned as
+ * this argument.  With `adopts`, other NumPy arrays of the result become mxnp arrays too. */
+PyObject *arguments_call_with_arrays(vector_call call, PyObject *function,
+                                     PyObject *const *args, size_t flags, PyObject *names,
+                                     bool adopts);
 
-/* The same for arguments that are plain before the i-th one, and without `adopts`. */
+/* Call compiled code, whose arguments are plain before the i-th one.  Arrays in tuples, lists
+ * and dicts are replaced too, unless the call hands these on to a function of Python. */
 PyObject *arguments_call_from(Py_ssize_t i, vector_call call, PyObject *function,
                               PyObject *const *args, size_t flags, PyObject *names);
 
@@ -60,11 +78,14 @@ PyObject *arguments_call_from(Py_ssize_t i, vector_call call, PyObject *function
 static inline PyObject *arguments_call(vector_call call, PyObject *function,
                                        PyObject *const *args, size_t flags, PyObject *names)
 {
-    Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!argument_is_plain(args[i]))
-            return arguments_call_from(i, call, function, args, flags, names);
-    return call(function, args, flags, names);
+    Py_ssize_t i = 0, n = arguments_positional(flags) + arguments_count(names);
+    void *former = arguments_enter();
+    while (i < n && argument_is_plain(args[i]))
+        i++;
+    PyObject *result = i < n ? arguments_call_from(i, call, function, args, flags, names)
+                             : call(function, args, flags, names);
+    arguments_leave(former);
+    return result;
 }
 
 /* Return how many calls have replaced arrays. */
@@ -88,6 +109,7 @@ struct arguments {
     PyObject *args[2], *row[2];
     int n;
     bool are_unwrapped; /* `row` has references to what was replaced, and call_args is set */
+    void *former;       /* what arguments_enter() returned */
     struct call_args call_args;
 };
 
@@ -105,7 +127,10 @@ static inline int arguments_begin(struct arguments *arguments, PyObject *self, P
     arguments->row[1] = second;
     arguments->n = second ? 2 : 1;
     arguments->are_unwrapped = arguments_have_arrays(arguments->row, arguments->n);
-    return arguments->are_unwrapped ? arguments_unwrap(arguments, self) : 0;
+    if (arguments->are_unwrapped && arguments_unwrap(arguments, self) < 0)
+        return -1;
+    arguments->former = arguments_enter();
+    return 0;
 }
 
 /* Return the result of the call, whose reference is stolen; NULL passes through.  If it is the

@@ -7,8 +7,8 @@
 #include "python/packages/attributes.h"
 #include "python/base/refusal.h"
 #include "python/packages/arguments.h"
+#include "python/packages/crossing.h"
 #include "python/packages/door.h"
-#include "python/packages/kept.h"
 #include "python/packages/layout.h"
 #include "python/packages/slots.h"
 
@@ -31,7 +31,7 @@ static int is_given(PyObject *self, PyObject *name, PyObject *value)
 static int set_attribute(PyObject *self, PyObject *name, PyObject *value)
 {
     int is = !value || argument_is_leaf(value) ? 0 : is_given(self, name, value);
-    PyObject *given = is > 0 ? kept_give(value) : is == 0 ? Py_XNewRef(value) : NULL;
+    PyObject *given = is > 0 ? crossing.give(value) : is == 0 ? Py_XNewRef(value) : NULL;
     if (value && !given)
         return -1;
     int status = PyObject_GenericSetAttr(self, name, given);

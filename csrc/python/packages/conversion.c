@@ -16,8 +16,7 @@
 #include "python/packages/slots.h"
 
 static PyObject *method_name, *build_class;
-static PyTypeObject *function_class; /* types.FunctionType */
-static vector_call call_function;    /* their vectorcall */
+static vector_call call_function; /* their vectorcall */
 
 static PyObject *call_and_unwrap(PyObject *function, PyObject *const *args, size_t flags,
                                  PyObject *names)
@@ -141,7 +140,6 @@ static PyObject *patch_conversions(PyObject *self, PyObject *args)
     vector_call *call = layout_is_known() ? layout_vectorcall(function) : NULL;
     if (!call)
         return Py_NewRef(original);
-    function_class = Py_TYPE(function);
     call_function = *call;
     build_class = Py_NewRef(original);
     plain_base = Py_NewRef(base);

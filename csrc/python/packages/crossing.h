@@ -3,9 +3,6 @@
 #include "python/base/types.h"
 
 struct crossing {
-    /* Check for functions and methods, which a package may call. */
-    bool (*is_callback)(PyObject *x);
-
     /* Return a new reference to what a package gets for an object of the program that is no
      * tuple, list or dict, or NULL with an exception set. */
     PyObject *(*give)(PyObject *x);

@@ -22,15 +22,13 @@
 #include "python/packages/callables.h"
 #include "python/packages/crossing.h"
 #include "python/packages/iterators.h"
-#include "python/packages/kept.h"
 #include "python/packages/layout.h"
 #include <dlfcn.h>
 
 /* Whose code it is.  The numbers are those of door.py. */
 enum owner { NOBODY, PROGRAM, PACKAGE, ASKED_PACKAGE };
 
-static PyTypeObject *function_class; /* types.FunctionType */
-static vector_call run;              /* the vectorcall of functions written in Python */
+static vector_call run; /* the vectorcall of functions written in Python */
 static void (*set_vectorcall)(PyObject *function, vector_call call);
 
 /* Functions of door.py. */
@@ -82,6 +80,8 @@ static int owner_of_module(PyObject *name, PyObject *globals)
 /* Return whose code is running: in a vectorcall, the caller's. */
 static int owner_of_caller(void)
 {
+    if (compiled_caller && compiled_caller == layout_running_frame())
+        return PACKAGE;
     PyObject *globals = PyEval_GetGlobals();
     PyObject *name = globals ? PyDict_GetItemWithError(globals, name_string) : NULL;
     return globals ? owner_of_module(name, globals) : NOBODY;
@@ -172,7 +172,7 @@ static bool keep_class(void *row)
 
 static struct table classes = {.row_size = sizeof(struct met), .keep = keep_class};
 
-static PyTypeObject *deque_class, *coroutine_class;
+static PyTypeObject *coroutine_class;
 static PyTypeObject *view_classes[2]; /* of values and items of dicts */
 
 /* Check for iterators, and the like. */
@@ -187,8 +187,7 @@ static inline bool gives_items(PyObject *x)
 static bool is_simple(PyTypeObject *class)
 {
     const PyTypeObject *const others[] = {array_type,         ufunc_type,    generator_types[0],
-                                          generator_types[1], partial_class, cached_class,
-                                          deque_class};
+                                          generator_types[1], partial_class, cached_class};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (class == others[i])
             return false;
@@ -244,16 +243,21 @@ static inline int meet(PyTypeObject *class, enum way way)
 /* -- Arguments ------------------------------------------------------------------------- */
 
 #define DEPTH 5  /* the call itself, and nested tuples, lists and dicts */
-#define FEW   16 /* items that are searched for any caller */
+#define FEW   64 /* items of these that are searched in one call */
 
-/* A search for objects of the program among the arguments of a door. */
+/* A search for objects of the program among the arguments of a door.  Lists, dicts and tuples
+ * are the program's own objects, so arrays in them stay there, unless nothing else has the
+ * tuple, such as the key in `x[i, j]`.  Functions in them may be callbacks. */
 struct search {
-    bool has_array;
+    bool has_array; /* that is not in such an object */
+    bool is_kept;   /* what is searched is in one */
+    int level;      /* the tuples, lists and dicts around it */
+    int left;       /* items that may still be searched */
     int owner;      /* of the caller, or -1 if it is not known yet */
-    PyObject *lent; /* a list of other containers than tuples, lists and dicts, or NULL */
 };
+static const struct search new_search = {false, false, 0, FEW, -1};
 
-static inline int search_object(struct search *search, PyObject *x, int depth);
+static inline int search_object(struct search *search, PyObject *x);
 static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t flags,
                                PyObject *names);
 
@@ -265,94 +269,45 @@ static int make_callback(PyObject *function)
     return owner < 0 ? -1 : 0;
 }
 
-static int search_attribute(struct search *search, PyObject *x, PyObject *name, int depth)
+static int search_attribute(struct search *search, PyObject *x, PyObject *name)
 {
     PyObject *inside = PyObject_GetAttr(x, name);
-    int status = inside ? search_object(search, inside, depth) : refusal_drop();
+    int status = inside ? search_object(search, inside) : refusal_drop();
     Py_XDECREF(inside);
     return status;
 }
 
 /* Search an item, which another thread may remove. */
-static int search_held(struct search *search, PyObject *item, int depth)
+static int search_item(struct search *search, PyObject *item)
 {
+    search->left--;
     if (argument_is_leaf(item))
         return 0;
     Py_INCREF(item);
-    int status = search_object(search, item, depth);
+    int status = search_object(search, item);
     Py_DECREF(item);
     return status;
 }
 
-static int search_dict(struct search *search, PyObject *dict, int depth)
+/* Search a tuple, list or dict, also of a subclass. */
+static int search_items(struct search *search, PyObject *x)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
     int status = 0;
-    while (status == 0 && PyDict_Next(dict, &at, &key, &value))
-        status = search_held(search, value, depth);
-    return status;
-}
-
-static int search_sequence(struct search *search, PyObject *x, int depth)
-{
-    int status = 0;
-    for (Py_ssize_t i = 0; status == 0 && i < Py_SIZE(x); i++)
-        status = search_held(search, layout_items(x)[i], depth);
-    return status;
-}
-
-/* Check whether so many items are searched.  Packages pass long containers to each other,
- * without arrays of the program.  Return 1, 0, or -1 with an exception set. */
-static int is_searched(struct search *search, Py_ssize_t n)
-{
-    if (n > FEW && search->owner < 0)
-        search->owner = owner_of_caller();
-    return n <= FEW ? 1 : search->owner < 0 ? -1 : search->owner < PACKAGE;
-}
-
-/* Search a tuple, list or dict. */
-static int search_items(struct search *search, PyObject *x, int depth)
-{
-    Py_ssize_t n = PyDict_CheckExact(x) ? PyDict_Size(x) : Py_SIZE(x);
-    int is = is_searched(search, n);
-    if (is <= 0)
-        return is;
-    return PyDict_CheckExact(x) ? search_dict(search, x, depth)
-                                : search_sequence(search, x, depth);
-}
-
-static int search_others(struct search *search, PyObject *x, Py_ssize_t n, int depth)
-{
-    int status = 0;
+    bool was_kept = search->is_kept;
+    if (search->level == DEPTH)
+        return 0;
+    search->is_kept = search->level++ > 0 || !PyTuple_Check(x) || Py_REFCNT(x) > 1;
     if (PyDict_Check(x))
-        return search_dict(search, x, depth);
-    for (Py_ssize_t i = 0; status == 0 && i < n; i++) {
-        PyObject *item =
-            PyList_Check(x) ? Py_XNewRef(PyList_GetItem(x, i)) : PySequence_GetItem(x, i);
-        status = item ? search_object(search, item, depth) : refusal_drop();
-        Py_XDECREF(item);
-    }
+        while (status == 0 && search->left > 0 && PyDict_Next(x, &at, &key, &value))
+            status = search_item(search, value);
+    else
+        for (; status == 0 && search->left > 0 && at < Py_SIZE(x); at++)
+            status = search_item(search, layout_items(x)[at]);
+    search->level--;
+    search->is_kept = was_kept;
     return status;
-}
-
-/* Search an object of a subclass of list, dict or deque.  Methods of a package's subclass get
- * the object each time, so only few items are searched there. */
-static int search_container(struct search *search, PyObject *x, bool is_of_package, int depth)
-{
-    struct search inside = {false, search->owner, search->lent};
-    Py_ssize_t n = PyDict_Check(x)   ? PyDict_Size(x)
-                   : PyList_Check(x) ? PyList_Size(x)
-                                     : PySequence_Size(x);
-    int is = is_of_package && n > FEW ? 0 : is_searched(&inside, n);
-    int status = is > 0 ? search_others(&inside, x, n, depth) : is;
-    search->owner = inside.owner;
-    search->lent = inside.lent;
-    if (status < 0 || !inside.has_array)
-        return status;
-    if (!search->lent && !(search->lent = PyList_New(0)))
-        return -1;
-    return PyList_Append(search->lent, x);
 }
 
 /* Convert the items of an iterator of the program from now on. */
@@ -366,54 +321,49 @@ static int search_iterator(struct search *search, PyObject *x)
 }
 
 /* Search an object that is not known to be simple. */
-static int search_other(struct search *search, PyObject *x, int depth)
+static int search_other(struct search *search, PyObject *x)
 {
     PyTypeObject *type = Py_TYPE(x);
     if (type == &PyType_Type)
         return meet((PyTypeObject *)x, PASSED) < 0 ? -1 : 0;
     if (has_counterpart(x)) {
-        search->has_array = true;
+        search->has_array |= !search->is_kept;
         return 0;
     }
     if (type == function_class)
         return make_callback(x);
     if (type == &PyTuple_Type || type == &PyList_Type || type == &PyDict_Type)
-        return depth > 0 ? search_items(search, x, depth - 1) : 0;
+        return search_items(search, x);
     if ((PyObject *)type == method_class)
-        return search_attribute(search, x, function_string, depth) < 0
+        return search_attribute(search, x, function_string) < 0
                    ? -1
-                   : search_attribute(search, x, self_string, depth);
+                   : search_attribute(search, x, self_string);
     if (type == slot_method_class)
-        return search_attribute(search, x, self_string, depth);
-    if (type == partial_class && search_attribute(search, x, partial_string, depth) < 0)
+        return search_attribute(search, x, self_string);
+    if (type == partial_class && search_attribute(search, x, partial_string) < 0)
         return -1;
     if (type == cached_class)
-        return search_attribute(search, x, wrapped_string, depth);
+        return search_attribute(search, x, wrapped_string);
     if (layout_has_flag(x, Py_TPFLAGS_TYPE_SUBCLASS) && meet((PyTypeObject *)x, PASSED) < 0)
         return -1;
     const struct met *met;
     if (find_met(type, PASSED, &met) < 0)
         return -1;
-    bool is_package = met && met->is_package, is_container = layout_has_flag(x, CONTAINERS);
-    search->has_array |= met && met->is_function;
-    if (!is_package && gives_items(x))
+    search->has_array |= !search->is_kept && met && met->is_function;
+    if (!(met && met->is_package) && gives_items(x))
         return search_iterator(search, x);
-    if (depth == 0 || !(is_container || type == deque_class))
-        return 0;
-    return layout_has_flag(x, Py_TPFLAGS_TUPLE_SUBCLASS)
-               ? search_items(search, x, depth - 1)
-               : search_container(search, x, is_package, depth - 1);
+    return layout_has_flag(x, CONTAINERS) ? search_items(search, x) : 0;
 }
 
 /* Search an object.  Return 0, or -1 with an exception set. */
-static inline int search_object(struct search *search, PyObject *x, int depth)
+static inline int search_object(struct search *search, PyObject *x)
 {
     if (argument_is_leaf(x))
         return 0;
     const struct met *met = table_find(&classes, Py_TYPE(x), 0);
     if (met->is_simple && is_alive(met))
         return 0;
-    return search_other(search, x, depth);
+    return search_other(search, x);
 }
 
 /* -- Doors ----------------------------------------------------------------------------- */
@@ -432,47 +382,28 @@ static int is_asked(PyObject *function)
     return status < 0 ? -1 : does;
 }
 
-/* The arguments of a call, which the program has already. */
-struct row {
-    PyObject *const *args;
-    Py_ssize_t n;
-};
-static const struct row no_row;
-
-static bool is_in(const struct row *row, PyObject *x)
-{
-    Py_ssize_t i = 0;
-    while (i < row->n && row->args[i] != x)
-        i++;
-    return i < row->n;
-}
-
 /* See an object that the program gets.  Return 0, or -1 with an exception set. */
-static int see_result(const struct row *row, PyObject *x)
+static int see_result(PyObject *x)
 {
     unsigned before = n_opened;
-    bool gives = gives_items(x);
-    bool is_kept = !gives && PyDict_Check(x) && Py_REFCNT(x) > 1 && !is_in(row, x);
-    int is_own = gives || is_kept ? door_is_program() : 0;
+    int is_own = gives_items(x) ? door_is_program() : 0;
     if (is_own < 0)
         return -1;
-    if (is_own && gives)
+    if (is_own)
         iterator_mark(x, TAKEN);
-    else if (is_own)
-        kept_watch(x);
     int is_package = meet(Py_TYPE(x), MET);
     return is_package > 0 && n_opened != before ? show(see_object, x) : is_package;
 }
 
 /* Steal a reference to what a door returns; NULL passes through. */
-static PyObject *come_back(const struct row *row, PyObject *result)
+static PyObject *come_back(PyObject *result)
 {
     PyTypeObject *type = result ? Py_TYPE(result) : NULL;
     if (!result || (type != np_array_type && argument_is_leaf(result)))
         return result;
     bool is_tuple = layout_has_flag(result, Py_TPFLAGS_TUPLE_SUBCLASS),
          is_np = type == np_array_type;
-    int status = is_np || is_tuple ? 0 : see_result(row, result);
+    int status = is_np || is_tuple ? 0 : see_result(result);
     if (status >= 0 && (is_np || is_tuple || type == &PyList_Type || type == &PyDict_Type)) {
         int owner = owner_of_caller();
         if (owner == PROGRAM)
@@ -493,49 +424,23 @@ static PyObject *call_with_arrays(PyObject *function, PyObject *const *args, siz
     if (takes)
         return run(function, args, flags, names);
     PyObject *result =
-        arguments_call_unwrapped(run, function, args, flags, names, owner == PROGRAM);
-    const struct row row = {args, arguments_positional(flags) + arguments_count(names)};
+        arguments_call_with_arrays(run, function, args, flags, names, owner == PROGRAM);
     if (owner == PROGRAM && result && !is_array(result) && !argument_is_leaf(result) &&
-        see_result(&row, result) < 0)
+        see_result(result) < 0)
         Py_CLEAR(result);
     return result;
-}
-
-/* Call a door with other containers whose items become NumPy arrays until it returns.  Steal a
- * reference to the list of containers. */
-static PyObject *call_lending(PyObject *function, PyObject *const *args, size_t flags,
-                              PyObject *names, PyObject *containers, bool has_array)
-{
-    int takes = is_asked(function);
-    PyObject *loans = takes ? NULL : kept_lend(containers), *result = NULL;
-    const struct row row = {args, arguments_positional(flags) + arguments_count(names)};
-    Py_DECREF(containers);
-    if (takes > 0)
-        return run(function, args, flags, names);
-    if (loans)
-        result = has_array ? call_with_arrays(function, args, flags, names)
-                           : come_back(&row, run(function, args, flags, names));
-    return loans ? kept_take_back(loans, result) : NULL;
 }
 
 static PyObject *call_door(PyObject *function, PyObject *const *args, size_t flags,
                            PyObject *names)
 {
-    struct search search = {false, -1, NULL};
+    struct search search = new_search;
     Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
-    if (kept_settle() < 0)
-        return NULL;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (search_object(&search, args[i], DEPTH) < 0) {
-            Py_XDECREF(search.lent);
+        if (search_object(&search, args[i]) < 0)
             return NULL;
-        }
-    const struct row row = {args, n};
-    if (!search.has_array && !search.lent)
-        return come_back(&row, run(function, args, flags, names));
-    return search.lent
-               ? call_lending(function, args, flags, names, search.lent, search.has_array)
-               : call_with_arrays(function, args, flags, names);
+    return search.has_array ? call_with_arrays(function, args, flags, names)
+                            : come_back(run(function, args, flags, names));
 }
 
 enum { N_WAITING = 64 };
@@ -607,6 +512,18 @@ static int open_maker(PyObject *function)
 
 /* -- Callbacks ------------------------------------------------------------------------- */
 
+/* Steal a reference to an object that a package gets from the program; NULL passes through.
+ * Return it with NumPy arrays in place of mxnp arrays, also in a tuple that nothing else has.
+ */
+static PyObject *give(PyObject *x)
+{
+    if (!x || argument_is_plain(x))
+        return x;
+    PyObject *given = convert_export(x, 1, true);
+    Py_DECREF(x);
+    return given;
+}
+
 /* Wait for the operations on arrays that a callback got, whose memory is the package's.  Steal
  * a reference to the result and return it, or NULL with an exception set. */
 static PyObject *end_callback(PyObject *const *args, PyObject **row, Py_ssize_t n,
@@ -627,11 +544,7 @@ static PyObject *end_callback(PyObject *const *args, PyObject **row, Py_ssize_t 
         Py_CLEAR(result);
     if (result && gives_items(result))
         iterator_mark(result, GIVEN);
-    if (!result || !arguments_have_arrays(&result, 1))
-        return result;
-    PyObject *exported = convert_export(result, DEPTH, true);
-    Py_DECREF(result);
-    return exported;
+    return give(result);
 }
 
 static PyObject *run_callback(PyObject *function, PyObject *const *args, size_t flags,
@@ -670,17 +583,11 @@ static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t
 
 /* -- Objects that a package gets in other ways ------------------------------------------ */
 
-static bool is_callback(PyObject *x)
-{
-    return Py_TYPE(x) == function_class || (PyObject *)Py_TYPE(x) == method_class;
-}
-
+/* The crossings of crossing.h. */
 static PyObject *door_give(PyObject *x)
 {
-    struct search search = {false, PROGRAM, NULL};
-    if (search_object(&search, x, 0) < 0)
-        return NULL;
-    return search.has_array ? convert_export(x, 0, true) : Py_NewRef(x);
+    struct search search = new_search;
+    return search_object(&search, x) < 0 ? NULL : give(Py_NewRef(x));
 }
 
 static PyObject *give_item(PyObject *x)
@@ -690,16 +597,11 @@ static PyObject *give_item(PyObject *x)
     int owner = owner_of_caller();
     if (owner < PACKAGE && owner >= 0)
         return x;
-    struct search search = {false, PROGRAM, NULL};
-    PyObject *given = owner < 0 || search_object(&search, x, DEPTH) < 0 ? NULL
-                      : search.has_array ? convert_export(x, DEPTH, true)
-                                         : Py_NewRef(x);
-    Py_XDECREF(search.lent); /* no call ends */
-    Py_DECREF(x);
-    return given;
+    struct search search = new_search;
+    if (owner < 0 || search_object(&search, x) < 0)
+        Py_CLEAR(x);
+    return give(x);
 }
-
-static PyObject *take_item(PyObject *x) { return come_back(&no_row, x); }
 
 static PyObject *door_send(PyObject *x, bool is_of_package)
 {
@@ -708,11 +610,8 @@ static PyObject *door_send(PyObject *x, bool is_of_package)
     int owner = owner_of_caller();
     if (!is_of_package && owner >= PACKAGE)
         return arguments_adopt(x);
-    if (is_of_package && owner == PROGRAM && arguments_have_arrays(&x, 1)) {
-        PyObject *given = convert_export(x, DEPTH, true);
-        Py_DECREF(x);
-        return given;
-    }
+    if (is_of_package && owner == PROGRAM)
+        return give(x);
     if (owner < 0)
         Py_CLEAR(x);
     return x;
@@ -774,8 +673,8 @@ static PyObject *call_method(PyObject *function, PyObject *const *args, size_t f
 static PyObject *call_accessor(PyObject *function, PyObject *const *args, size_t flags,
                                PyObject *names)
 {
-    PyObject *result = kept_settle() < 0 ? NULL : run(function, args, flags, names);
-    if (result && see_result(&no_row, result) < 0)
+    PyObject *result = run(function, args, flags, names);
+    if (result && see_result(result) < 0)
         Py_CLEAR(result);
     retire(function);
     return result;
@@ -1002,30 +901,29 @@ static PyObject *hook_code(PyObject *self, PyObject *args)
 
 static PyObject *set_door(PyObject *self, PyObject *args)
 {
-    PyObject *example, *partial, *cached, *iterators, *deque;
+    PyObject *example, *partial, *cached, *iterators;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOO:set_door", &example, &partial, &cached,
-                          &iterators, &deque, &find_owner, &open_class, &see_callable,
-                          &see_names, &see_object, &takes_arrays, &stop_event))
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOOO:set_door", &example, &partial, &cached, &iterators,
+                          &find_owner, &open_class, &see_callable, &see_names, &see_object,
+                          &takes_arrays, &stop_event))
         return NULL;
     *(void **)&set_vectorcall = dlsym(RTLD_DEFAULT, "PyFunction_SetVectorcall");
     vector_call *call = layout_is_known() ? layout_vectorcall(example) : NULL;
     if (!set_vectorcall || !call)
         Py_RETURN_FALSE;
+    layout_find_frame();
     for (Py_ssize_t i = 0; i < PyTuple_Size(args); i++)
         Py_INCREF(PyTuple_GetItem(args, i));
-    function_class = Py_TYPE(example);
     partial_class = (PyTypeObject *)partial;
     cached_class = Py_TYPE(cached);
     run = *call;
     PyObject *code = PyObject_GetAttrString(example, "__code__");
     code_class = code ? Py_TYPE(code) : NULL;
     Py_XDECREF(code);
-    crossing = (struct crossing){is_callback, door_give, give_item, take_item, door_send};
+    crossing = (struct crossing){door_give, give_item, come_back, door_send};
     coroutine_class = (PyTypeObject *)PyTuple_GetItem(iterators, 0);
     view_classes[0] = (PyTypeObject *)PyTuple_GetItem(iterators, 1);
     view_classes[1] = (PyTypeObject *)PyTuple_GetItem(iterators, 2);
-    deque_class = (PyTypeObject *)deque;
     builtins = Py_XNewRef(PyImport_AddModule("builtins"));
     owners = PyDict_New();
     module_string = PyUnicode_InternFromString("__module__");
@@ -1055,7 +953,7 @@ static PyObject *forget_owners(PyObject *self, PyObject *unused)
 
 static PyObject *apply(PyObject *x, int (*change)(PyObject *))
 {
-    if (function_class && Py_TYPE(x) == function_class && change(x) < 0)
+    if (run && Py_TYPE(x) == function_class && change(x) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -1112,14 +1010,6 @@ static PyObject *patch_callable(PyObject *self, PyObject *x)
     Py_RETURN_NONE;
 }
 
-static PyObject *watch_dict(PyObject *self, PyObject *x)
-{
-    (void)self;
-    if (PyDict_Check(x))
-        kept_watch(x);
-    Py_RETURN_NONE;
-}
-
 static PyObject *converted_calls(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
@@ -1128,7 +1018,7 @@ static PyObject *converted_calls(PyObject *self, PyObject *unused)
 
 PyMethodDef door_methods[] = {
     {"set_door", set_door, METH_VARARGS,
-     "set_door(function, partial, cached, iterators, deque, find_owner, open_class, "
+     "set_door(function, partial, cached, iterators, find_owner, open_class, "
      "see_callable, "
      "see_names, see_object, takes_arrays, stop)\n--\n\n"
      "Set the functions of _interop/door.py. Return False if this Python has no doors."},
@@ -1166,9 +1056,6 @@ PyMethodDef door_methods[] = {
     {"patch_callable", patch_callable, METH_O,
      "patch_callable(function)\n--\n\n"
      "Make a compiled function receive NumPy arrays."},
-    {"watch_dict", watch_dict, METH_O,
-     "watch_dict(dict)\n--\n\n"
-     "Replace mxnp arrays that the program puts into a dict of a package."},
     {"converted_calls", converted_calls, METH_NOARGS,
      "converted_calls()\n--\n\n"
      "Return how many calls of packages have converted arrays."},

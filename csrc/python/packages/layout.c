@@ -97,6 +97,30 @@ bool layout_is_known(void)
     return layout == KNOWN;
 }
 
+size_t layout_frame_offset;
+bool layout_frame_is_inside;
+
+void layout_find_frame(void)
+{
+    enum { N_WORDS = 16, CFRAME = 7 }; /* fields of a thread's state, that of Python 3.12 */
+    struct frame_object {
+        PyObject base;
+        PyObject *back;
+        void *frame;
+    } *object = (struct frame_object *)PyEval_GetFrame();
+    void *const *state = (void *const *)PyThreadState_Get();
+    bool is_inside = Py_Version < 0x030D0000;
+    size_t i = is_inside ? CFRAME : 1;
+    if (!object || Py_Version < 0x030C0000 || !layout_is_known())
+        return;
+    if (is_inside && !(state[i] && *(void **)state[i] == object->frame))
+        return;
+    while (!is_inside && i < N_WORDS && state[i] != object->frame)
+        i++;
+    layout_frame_is_inside = is_inside;
+    layout_frame_offset = i < N_WORDS ? i * sizeof(void *) : 0;
+}
+
 vector_call *layout_vectorcall(PyObject *x)
 {
     struct type_struct *type = (struct type_struct *)Py_TYPE(x);

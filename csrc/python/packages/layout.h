@@ -102,6 +102,24 @@ static inline PyObject *const *layout_items(PyObject *x)
                : ((struct list_struct *)x)->items;
 }
 
+/* Where the state of a thread has the address of the frame that runs: at this number of bytes,
+ * or, with Python 3.12, in a struct whose address is there.  0 if it is not known. */
+extern size_t layout_frame_offset;
+extern bool layout_frame_is_inside;
+
+/* Return the address that distinguishes the running frame from all others, or NULL.  To ask for
+ * its object would make one. */
+static inline void *layout_running_frame(void)
+{
+    if (!layout_frame_offset)
+        return NULL;
+    void *at = *(void **)((char *)PyThreadState_Get() + layout_frame_offset);
+    return layout_frame_is_inside && at ? *(void **)at : at;
+}
+
+/* Find where the state of a thread has the running frame. */
+void layout_find_frame(void);
+
 /* Check whether the structs of this Python are as declared here. */
 bool layout_is_known(void);
 

@@ -407,24 +407,21 @@ void profile_waited(int64_t begin, int64_t operations)
     PyErr_Restore(type, value, traceback);
 }
 
-static void add_arrays(PyObject *x, int depth, struct extent *extent)
+#define ALL (-1) /* places */
+
+/* Add up the arrays in the argument at a place, or in all. */
+static struct extent extent_of(PyObject *const *arrays, const int *places, int n, int place)
 {
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    if (is_array(x)) {
-        extent->elements += PyArray_SIZE(np_array_of(x));
-        extent->bytes += PyArray_NBYTES(np_array_of(x));
-        extent->first = extent->first ? extent->first : x;
-        extent->n++;
-    } else if (depth > 0 && PyDict_CheckExact(x)) {
-        while (PyDict_Next(x, &at, &key, &value))
-            add_arrays(value, depth - 1, extent);
-    } else if (depth > 0 && (PyTuple_CheckExact(x) || PyList_CheckExact(x))) {
-        bool is_list = PyList_CheckExact(x);
-        for (; at < (is_list ? PyList_Size(x) : PyTuple_Size(x)); at++)
-            add_arrays(is_list ? PyList_GetItem(x, at) : PyTuple_GetItem(x, at), depth - 1,
-                       extent);
+    struct extent extent = {0};
+    for (int i = 0; i < n; i++) {
+        if (place != ALL && places[i] != place)
+            continue;
+        extent.elements += PyArray_SIZE(np_array_of(arrays[i]));
+        extent.bytes += PyArray_NBYTES(np_array_of(arrays[i]));
+        extent.first = extent.first ? extent.first : arrays[i];
+        extent.n++;
     }
+    return extent;
 }
 
 /* Check whether a weak reference refers to x, and make it do so. */
@@ -462,14 +459,13 @@ static struct row *count_arrays(struct key *key, const struct extent *extent)
     return row;
 }
 
-void profile_converted(struct span *span, PyObject *const *args, Py_ssize_t n)
+void profile_converted(struct span *span, PyObject *const *arrays, const int *places,
+                       int n_arrays, Py_ssize_t n)
 {
     struct key key = {.lane = LANE_PACKAGE, .name = span->name};
-    struct extent all = {0};
+    struct extent all = extent_of(arrays, places, n_arrays, ALL);
     struct row *row;
     profile_pop(span);
-    for (Py_ssize_t i = 0; i < n; i++)
-        add_arrays(args[i], MAX_DEPTH, &all);
     if (all.n == 0 || !profile_is_on ||
         !(find_frame(&key, is_foreign_frame) || find_site(&key)))
         return;
@@ -478,8 +474,7 @@ void profile_converted(struct span *span, PyObject *const *args, Py_ssize_t n)
         row->n_waits += span->counted > 0;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        struct extent extent = {0};
-        add_arrays(args[i], MAX_DEPTH, &extent);
+        struct extent extent = extent_of(arrays, places, n_arrays, (int)i);
         key.kind = (int)(n - i);
         if (extent.n > 0 && (row = count_arrays(&key, &extent)))
             compare_with_last(row, extent.first);

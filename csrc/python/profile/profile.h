@@ -130,9 +130,11 @@ void profile_checked(int64_t begin, Py_ssize_t elements, bool is_spared);
 void profile_computed(int64_t begin, const char *name, Py_ssize_t elements, int64_t bytes_read,
                       int64_t bytes_written);
 
-/* Count a call of a package, whose arguments hold arrays that were replaced by the NumPy arrays
- * inside, and end its span, which began before that. */
-void profile_converted(struct span *span, PyObject *const *args, Py_ssize_t n);
+/* Count a call of a package with so many arguments.  So many arrays in them, each in the
+ * argument at its place, were replaced by the NumPy arrays inside.  End the span of the call,
+ * which began before that. */
+void profile_converted(struct span *span, PyObject *const *arrays, const int *places,
+                       int n_arrays, Py_ssize_t n);
 
 /* Count a wait for so many operations. */
 void profile_waited(int64_t begin, int64_t operations);
