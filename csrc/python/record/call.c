@@ -60,14 +60,13 @@ static PyObject *new_result(const struct source *sources, int n, int row,
 }
 
 /* Return the row of the dtype that a scalar must fit: that of the loop or, for a loop over
- * bool, that of the other operand. */
+ * bool, that of the other operand.  NumPy converts integers of Python to int64 for it. */
 static int row_to_fit(const struct call *call, int i)
 {
     int row = call->signature->in[i];
     if (row != ROW_bool || call->nin != 2)
         return row;
-    row = source_own_row(&call->inputs[1 - i]);
-    return dtype_is_integer(row) || call->inputs[i].code != WEAK_INT ? row : ROW_int64;
+    return call->inputs[i].code == WEAK_INT ? ROW_int64 : source_own_row(&call->inputs[1 - i]);
 }
 
 /* Check whether scalars become values of the loop's dtypes without an error or a warning. */
