@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -27,7 +28,7 @@ def is_number(value: Any) -> bool:
 
 def _is_flag(value: Any) -> bool:
     kind = type(value)
-    return kind is bool or (kind is int and value in (0, 1)) or value is NO_VALUE
+    return kind is bool or (kind is int and value in (0, 1))
 
 
 def _is_name(value: Any) -> bool:
@@ -56,21 +57,17 @@ def _is_out(value: Any) -> bool:
     return value is None or type(value) is ndarray
 
 
-def _is_initial(value: Any) -> bool:
-    return value is NO_VALUE or is_number(value)
-
-
 def _is_list(value: Any) -> bool:
     return type(value) in (list, tuple)
 
 
 def _is_operand(value: Any) -> bool:
     is_array = type(value) in (ndarray, numpy.ndarray)
-    return value is None or is_array or _is_initial(value)
+    return value is None or is_array or is_number(value)
 
 
 def _is_mask(value: Any) -> bool:
-    return value is True or value is NO_VALUE or type(value) is ndarray
+    return value is True or type(value) is ndarray
 
 
 _FLAGS = {
@@ -91,19 +88,43 @@ ORDINARY: dict[str, Callable[[Any], bool]] = {
     "copy": lambda value: value is None or _is_flag(value),
     "density": lambda value: value is None or _is_flag(value),
     "dtype": _is_dtype,
-    "initial": _is_initial,
+    "initial": is_number,
     "device": lambda value: value is None,
     "like": lambda value: value is None,
+    "mean": lambda value: value is None or type(value) is ndarray,
     "out": _is_out,
     "where": _is_mask,
 }
 
 
-def takes_ordinary(form: _Form) -> _Form:
-    """Return a form that returns NotImplemented unless all arguments are ordinary."""
+def _or_no_value(is_ordinary: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is NO_VALUE or is_ordinary(value)
+
+
+def find_optional(original: Any) -> frozenset[str]:
+    """Return the parameters of a function of NumPy for which NO_VALUE is the default.
+
+    NumPy refuses it for the others, as for `keepdims` of methods.
+    """
+    code = inspect.unwrap(original)
+    if not isinstance(code, types.FunctionType):
+        return frozenset({"initial"})
+    parameters = inspect.signature(code).parameters.values()
+    return frozenset(each.name for each in parameters if each.default is NO_VALUE)
+
+
+def takes_ordinary(form: _Form, optional: frozenset[str]) -> _Form:
+    """Return a form that returns NotImplemented unless all arguments are ordinary.
+
+    The parameters in `optional` may be NO_VALUE.
+    """
     code = inspect.unwrap(form).__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    by_name = {name: ORDINARY[name] for name in names if name in ORDINARY}
+    by_name = {
+        name: _or_no_value(ORDINARY[name]) if name in optional else ORDINARY[name]
+        for name in names
+        if name in ORDINARY
+    }
     by_place = [
         (place, by_name[name])
         for place, name in enumerate(names[: code.co_argcount])

@@ -25,7 +25,7 @@ from mxnp._engine import core
 from mxnp._engine.devices import GPU, devices
 
 from .functions import ROWS, Row, Way, find_row
-from .ordinary import takes_ordinary
+from .ordinary import find_optional, takes_ordinary
 
 _HAS_GPU = GPU in devices()
 # The kinds of modules that not every machine uses, and their packages.
@@ -59,25 +59,28 @@ if hasattr(os, "register_at_fork"):
 
 
 @cache
-def load_form(way: Way) -> Callable[..., Any]:
-    """Import the module of a recorded form, and return the form."""
+def load_form(way: Way, optional: frozenset[str]) -> Callable[..., Any]:
+    """Import the module of a recorded form, and return the form.
+
+    The parameters in `optional` may be NumPy's NO_VALUE.
+    """
     kind, _, module = way.module.rpartition("/")
     package = _KINDS[kind][1]
     with loading:
         found = importlib.import_module(f"{package}.{module}")
     form: Callable[..., Any] = getattr(found, way.function)
-    return takes_ordinary(form)
+    return takes_ordinary(form, optional)
 
 
 @cache
-def load_forms(ways: tuple[Way, ...]) -> Callable[..., Any]:
+def load_forms(ways: tuple[Way, ...], optional: frozenset[str]) -> Callable[..., Any]:
     """Return a recorded form that calls others in turn until one takes the call."""
     if len(ways) == 1:
-        return load_form(ways[0])
+        return load_form(ways[0], optional)
 
     def form(*args: Any, **kwargs: Any) -> Any:
         for way in ways:
-            result = load_form(way)(*args, **kwargs)
+            result = load_form(way, optional)(*args, **kwargs)
             if result is not NotImplemented:
                 break
         return result
@@ -89,13 +92,14 @@ def _load_and_call(
     counterpart: Function, ways: tuple[Way, ...], *args: Any, **kwargs: Any
 ) -> Any:
     """Call a recorded form, which later calls find loaded."""
-    form = counterpart.implementation = load_forms(ways)
+    optional = find_optional(counterpart.__wrapped__)
+    form = counterpart.implementation = load_forms(ways, optional)
     return form(*args, **kwargs)
 
 
 def _call(ways: tuple[Way, ...], *args: Any, **kwargs: Any) -> Any:
     """Call a recorded form, which the first call loads."""
-    return load_forms(ways)(*args, **kwargs)
+    return load_forms(ways, frozenset())(*args, **kwargs)
 
 
 def attach(counterpart: Function, name: str, *bound: Any) -> None:

@@ -310,6 +310,43 @@ def test_keywords_of_reductions(xp: ModuleType, name: str, keyword: str) -> Any:
     return results
 
 
+DEFAULTS = """
+keepdims=no
+keepdims=no, initial=0
+keepdims=no, where=a > 1
+initial=no
+initial=no, where=no
+where=no
+where=no, keepdims=True
+mean=no
+correction=no
+ddof=no
+axis=no
+dtype=no
+out=no
+""".strip().splitlines()
+REDUCING = [
+    *("sum", "prod", "max", "min", "any", "all", "mean", "std", "var", "ptp"),
+    *("cumsum", "cumprod", "argmax", "argmin", "count_nonzero", "median"),
+    *("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanstd", "nanvar"),
+]
+
+
+@pytest.mark.parametrize("keywords", DEFAULTS)
+@pytest.mark.any_last_bit
+def test_defaults_that_are_passed(xp: ModuleType, keywords: str) -> Any:
+    """Functions take `_NoValue` where it is the default; methods refuse it."""
+    calls = [f"np.{name}(a, {keywords})" for name in REDUCING]
+    calls += [f"a.{name}({keywords})" for name in REDUCING if hasattr(xp.ndarray, name)]
+    for name in ("add", "maximum", "logical_or", "fmin", "bitwise_and"):
+        calls += [f"np.{name}.{how}(a, {keywords})" for how in ("reduce", "accumulate")]
+    return [
+        outcome(xp, call, a=xp.arange(size) % 3 + 1, no=numpy._NoValue)
+        for call in calls
+        for size in (4, N)
+    ]
+
+
 @pytest.mark.parametrize(
     "keyword", ["out=1.5", "out=np.zeros(3)", "out=np.zeros((), 'i4')"]
 )
