@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy
 
 from mxnp._array.ndarray import ndarray
+from mxnp._bridge import is_dtype_name
 
 NO_VALUE = numpy._NoValue  # NumPy's default where None is a value
 
@@ -43,7 +44,7 @@ def _is_axis(value: Any) -> bool:
 
 def _is_dtype(value: Any) -> bool:
     if type(value) is str:
-        return value.lstrip("<>=|")[:1] != "a"  # NumPy warns
+        return is_dtype_name(value)
     return value is None or isinstance(value, (type, numpy.dtype))
 
 

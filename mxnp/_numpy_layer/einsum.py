@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from mxnp._bridge import Function
 from mxnp._engine.core import get_num_threads
 
 from .divided import DTYPES, empty, run
@@ -78,13 +79,13 @@ def _without(i: int, items: tuple[Any, ...]) -> tuple[Any, ...]:
     return items[:i] + items[i + 1 :]
 
 
-def divided_einsum(compiled: Callable[..., Any]) -> Callable[..., Any]:
+def divided_einsum(compiled: Callable[..., Any]) -> Function:
     """Make a function that calls NumPy's compiled `einsum` for parts of an index."""
 
-    def c_einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
-        found = None if kwargs else _read(subscripts, operands)
+    def c_einsum(subscripts: Any, *operands: Any) -> Any:
+        found = _read(subscripts, operands)
         if found is None:
-            return compiled(subscripts, *operands, **kwargs)
+            return compiled(subscripts, *operands)
         terms, output, sizes, label = found
         n = sizes[label]
         pieces = min(get_num_threads(), n // 2, math.prod(sizes.values()) // _PRODUCTS)
@@ -107,4 +108,6 @@ def divided_einsum(compiled: Callable[..., Any]) -> Callable[..., Any]:
         run(multiply, n, pieces)
         return result
 
-    return c_einsum
+    function = Function(compiled)
+    function.choose = lambda *_, **kwargs: compiled if kwargs else c_einsum
+    return function

@@ -132,7 +132,7 @@ _REPLACED: dict[Any, Any] = {
     numpy.apply_along_axis: _refuse,  # to many rows
     _nanfunctions._nanmedian_small: _refuse,
     numpy.ravel_multi_index: Function(divided_elements(numpy.ravel_multi_index, 1)),
-    _compiled.c_einsum: Function(divided_einsum(_compiled.c_einsum)),
+    _compiled.c_einsum: divided_einsum(_compiled.c_einsum),
     **{
         each: Function(divided_interpolation(each))
         for each in (_compiled.interp, _compiled.interp_complex)

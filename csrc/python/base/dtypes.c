@@ -1,6 +1,8 @@
 /* dtypes.c -- the rows of dtypes.def, and NumPy's numbers for these dtypes. */
 #include "python/base/dtypes.h"
 
+#include <ctype.h>
+
 /* The number of bfloat16 is unknown until an array of this dtype is seen. */
 static int type_numbers[NTYPES] = {
     NPY_BOOL,   NPY_INT8,    NPY_INT16,   NPY_INT32,     NPY_INT64,
@@ -49,6 +51,20 @@ int dtype_row(int type_number)
         return -1;
     type_numbers[ROW_bfloat16] = type_number;
     return ROW_bfloat16;
+}
+
+bool dtype_is_name(PyObject *text)
+{
+    const char *name = PyUnicode_AsUTF8AndSize(text, NULL);
+    if (!name) {
+        PyErr_Clear();
+        return false;
+    }
+    name += strspn(name, "<>=|");
+    bool is_it = isalpha((unsigned char)*name) && *name != 'a';
+    while (isalnum((unsigned char)*name))
+        name++;
+    return is_it && *name == '\0';
 }
 
 bool dtype_can_cast(int from, int to, NPY_CASTING casting)

@@ -22,4 +22,8 @@ static inline bool dtype_is_complex(int row) { return row >= ROW_complex64 && ro
 /* Return the row of a type number of NumPy, or -1. */
 int dtype_row(int type_number);
 int dtype_type_number(int row);
+
+/* Check whether a string names one dtype, without fields, shapes and the alias "a", of which
+ * NumPy warns. */
+bool dtype_is_name(PyObject *text);
 bool dtype_can_cast(int from, int to, NPY_CASTING casting);

@@ -551,6 +551,21 @@ static bool has_subclass(PyObject *positional, PyObject *named)
     return false;
 }
 
+/* Run what the arrays of a call wait for, after the call failed.  An exception from there comes
+ * first. */
+static void fail_after_queue(struct call_args *call_args)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (convert_prepare(call_args, true) == 0) {
+        PyErr_Restore(type, value, traceback);
+        return;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+}
+
 static PyObject *call(const struct function *f, PyObject *callable, PyObject *positional,
                       PyObject *named, struct call_args *call_args)
 {
@@ -558,9 +573,11 @@ static PyObject *call(const struct function *f, PyObject *callable, PyObject *po
     if (convert_prepare(call_args, reads) < 0)
         return NULL;
     PyObject *result = call_numpy(callable, positional, named);
-    if (!reads && (!result || has_read(result, call_args))) {
+    if (!reads && !result)
+        fail_after_queue(call_args);
+    if (!reads && result && has_read(result, call_args)) {
         Py_CLEAR(result);
-        if (refusal_drop() < 0 || convert_prepare(call_args, true) < 0)
+        if (convert_prepare(call_args, true) < 0)
             return NULL;
         result = call_numpy(callable, positional, named);
     }

@@ -867,10 +867,11 @@ static PyObject *new_like(PyObject *a, int row)
     return np_array ? recycle_wrap(np_array) : NULL;
 }
 
-/* Check whether reading a dtype runs no code of the program, which could change the array. */
+/* Check whether reading a dtype issues no warning, and runs no code of the program, which could
+ * change the array. */
 static bool is_plain_dtype(PyObject *x)
 {
-    return PyArray_DescrCheck(x) || PyUnicode_CheckExact(x) ||
+    return PyArray_DescrCheck(x) || (PyUnicode_CheckExact(x) && dtype_is_name(x)) ||
            (PyType_Check(x) && is_static((PyTypeObject *)x));
 }
 

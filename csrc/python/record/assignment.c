@@ -198,6 +198,12 @@ static PyObject *has_dtype(PyObject *module, PyObject *type_number)
     return PyBool_FromLong(dtype_row((int)number) >= 0);
 }
 
+static PyObject *is_dtype_name(PyObject *module, PyObject *text)
+{
+    (void)module;
+    return PyBool_FromLong(PyUnicode_Check(text) && dtype_is_name(text));
+}
+
 static PyObject *fits(PyObject *module, PyObject *args)
 {
     (void)module;
@@ -247,6 +253,8 @@ PyMethodDef assignment_methods[] = {
     {"has_dtype", has_dtype, METH_O,
      "has_dtype(type_number)\n--\n\nReturn whether operations on the dtype of this number are "
      "recorded."},
+    {"is_dtype_name", is_dtype_name, METH_O,
+     "is_dtype_name(text)\n--\n\nReturn whether a string names one dtype, without a warning."},
     {"fits", fits, METH_VARARGS,
      "fits(number, type_number)\n--\n\nReturn whether NumPy assigns the number to elements of "
      "this dtype without an error or a warning."},
