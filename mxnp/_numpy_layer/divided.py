@@ -40,17 +40,16 @@ def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Any:
     return out
 
 
-def _strict(*kept: str) -> numpy.errstate:
+def _strict() -> numpy.errstate:
     """
     Return an errstate in which conditions are ignored or errors.
 
-    A warning would name a line of this file, so NumPy's function is called after the
-    error. Other reports stay as they are if they are among `kept`.
+    NumPy's function is called after the error. A warning would name a line of this
+    file, and a function that the program is to be told by would run for each piece.
     """
-    kept += ("ignore", "raise")
     reports: Any = numpy.geterr()
     for kind, how in reports.items():
-        reports[kind] = how if how in kept else "raise"
+        reports[kind] = how if how == "ignore" else "raise"
     return numpy.errstate(**reports)
 
 
@@ -103,20 +102,17 @@ class Divided:
         side = max((numpy.shape(operands[0]) or (1,))[-1], 1)
         pieces = self._count_pieces(batch[0], size * side) if batch else 1
 
-        def call(*parts: Any) -> Any:
-            with _strict("call"):  # `numpy.linalg` raises its own error in a call
-                return self._ufunc(*parts, **kwargs)
+        if pieces < 2:
+            return NotImplemented
 
         def factor(part: slice) -> Any:
-            return call(
-                *(
-                    x[part] if len(stack) == len(batch) and stack[0] > 1 else x
-                    for x, stack in zip(operands, stacks, strict=True)
-                )
+            parts = (
+                x[part] if len(stack) == len(batch) and stack[0] > 1 else x
+                for x, stack in zip(operands, stacks, strict=True)
             )
+            with _strict():
+                return self._ufunc(*parts, **kwargs)
 
-        if pieces < 2:
-            return call(*operands)
         results = run(factor, batch[0], pieces)
         if len(self._outputs) == 1:
             return numpy.concatenate(results)
@@ -134,8 +130,7 @@ class Divided:
         )
         pieces = self._count_pieces(a.shape[across], out.size) if across >= 0 else 1
         if pieces < 2:
-            with _strict():
-                return self._ufunc(a, factor, axes=axes, out=out)
+            return NotImplemented
 
         def transform(part: slice) -> None:
             where = (slice(None),) * across + (part,)
@@ -164,7 +159,7 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
 
     def compute(*args: Any) -> Any:
         if is_ufunc and len(args) != nin:
-            raise TypeError("NumPy writes `out`")  # and is called then
+            return NotImplemented  # NumPy writes `out`
         arrays = [
             x for each in args[:nin] for x in (each if type(each) is tuple else (each,))
         ]
@@ -175,8 +170,7 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
             for x in arrays
         )
         if pieces < 2 or not is_usual:
-            with _strict():
-                return compiled(*args)
+            return NotImplemented
 
         def part_of(x: Any, part: slice) -> Any:
             if type(x) is tuple:
@@ -229,8 +223,7 @@ def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
             products = a.size * b.shape[-1]
             pieces = min(get_num_threads(), len(a), products // _PIECE)
         if pieces < 2 or not _scales(a.dtype, products // len(a)):
-            with _strict():
-                return compiled(a, b)
+            return NotImplemented
         out = empty((*a.shape[:-1], b.shape[-1]), a.dtype)
         inside = out._np_array
 
@@ -268,14 +261,14 @@ def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
 
     def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
         if any(type(each) not in _NUMBERS for each in (left, right)):
-            raise TypeError("NumPy may warn")  # and is called then
+            return NotImplemented  # NumPy may warn
         if not numpy.can_cast(numpy.asarray(x).dtype, numpy.float64):
-            raise TypeError("NumPy refuses x")
+            return NotImplemented
         x = numpy.asarray(x, numpy.float64)
         pieces = min(get_num_threads(), x.size // _PIECE)
         # NumPy computes slopes beforehand if x has as many elements.
         if pieces < 2 or x.size // pieces < numpy.size(xp):
-            return compiled(x, xp, fp, left, right)
+            return NotImplemented
         result = numpy.empty(x.shape, numpy.result_type(fp, numpy.float64))
         flat, out = x.reshape(-1), result.reshape(-1)
 
@@ -320,7 +313,7 @@ def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
 
     def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
         if not _are_divisible(a, v, mode) or get_num_threads() < 2:
-            return compiled(a, v, mode)
+            return NotImplemented
         n = v.size
         before, after = _BEFORE[mode](n), _AFTER[mode](n)
         whole = a.size - n + 1  # results that use all of v

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from mxnp._bridge import Function
 from mxnp._engine.core import get_num_threads
 
 from .divided import DTYPES, empty, run
@@ -79,13 +78,13 @@ def _without(i: int, items: tuple[Any, ...]) -> tuple[Any, ...]:
     return items[:i] + items[i + 1 :]
 
 
-def divided_einsum(compiled: Callable[..., Any]) -> Function:
+def divided_einsum(compiled: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that calls NumPy's compiled `einsum` for parts of an index."""
 
-    def c_einsum(subscripts: Any, *operands: Any) -> Any:
-        found = _read(subscripts, operands)
+    def c_einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
+        found = None if kwargs else _read(subscripts, operands)
         if found is None:
-            return compiled(subscripts, *operands)
+            return NotImplemented
         terms, output, sizes, label = found
         n = sizes[label]
         pieces = min(get_num_threads(), n // 2, math.prod(sizes.values()) // _PRODUCTS)
@@ -97,7 +96,7 @@ def divided_einsum(compiled: Callable[..., Any]) -> Function:
 
         few = compiled(subscripts, *(x[(slice(2),) * x.ndim] for x in operands))
         if pieces < 2 or not few.flags.c_contiguous:  # NumPy chooses the order of axes
-            return compiled(subscripts, *operands)
+            return NotImplemented
         result = empty(tuple(sizes[each] for each in output), few.dtype)
         out = result._np_array
 
@@ -108,6 +107,4 @@ def divided_einsum(compiled: Callable[..., Any]) -> Function:
         run(multiply, n, pieces)
         return result
 
-    function = Function(compiled)
-    function.choose = lambda *_, **kwargs: compiled if kwargs else c_einsum
-    return function
+    return c_einsum

@@ -120,6 +120,16 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
     raise TypeError("NumPy's function is faster")  # and is called then
 
 
+def _divide(compiled: Any, divided: Any) -> Function:
+    """Return a function that divides its calls, or leaves them to NumPy's function.
+
+    It leaves those that raise an exception, so that warnings have NumPy's places.
+    """
+    function = Function(compiled)
+    function.implementation, function.size_rule = Function(divided), "q"
+    return function
+
+
 # Ufuncs that have rows in the table, for the loops that mxnp lacks.
 _DIVIDED: dict[numpy.ufunc, Any] = {
     numpy.matmul: Function(divided_product(numpy.matmul)),
@@ -131,14 +141,16 @@ _REPLACED: dict[Any, Any] = {
     _numpys_converter: _Converter,
     numpy.apply_along_axis: _refuse,  # to many rows
     _nanfunctions._nanmedian_small: _refuse,
-    numpy.ravel_multi_index: Function(divided_elements(numpy.ravel_multi_index, 1)),
-    _compiled.c_einsum: divided_einsum(_compiled.c_einsum),
+    numpy.ravel_multi_index: _divide(
+        numpy.ravel_multi_index, divided_elements(numpy.ravel_multi_index, 1)
+    ),
+    _compiled.c_einsum: _divide(_compiled.c_einsum, divided_einsum(_compiled.c_einsum)),
     **{
-        each: Function(divided_interpolation(each))
+        each: _divide(each, divided_interpolation(each))
         for each in (_compiled.interp, _compiled.interp_complex)
     },
     **{
-        each: Function(divided_correlation(each))
+        each: _divide(each, divided_correlation(each))
         for each in (_compiled.correlate, _compiled.correlate2)
     },
 }
@@ -187,7 +199,7 @@ def _resolve(value: Any) -> Any:
     if isinstance(value, numpy.ufunc):
         is_private = getattr(numpy, value.__name__, None) is not value
         if is_private and value.signature is not None:
-            return Function(Divided(value))
+            return _divide(value, Divided(value))
         return find_counterpart(value)
     if value in _REPLACED:
         return _REPLACED[value]

@@ -20,7 +20,7 @@
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 
-static PyObject *out_name, *dtype_name, *casting_name, *overwrite_name, *size_name;
+static PyObject *out_name, *dtype_name, *casting_name, *like_name, *overwrite_name, *size_name;
 static bool is_intercepted;    /* __call__ of the class is replaced, and has to be called */
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
 static PyObject *load_layer;   /* a function that returns the layer of a NumPy function */
@@ -414,14 +414,16 @@ static int count_args(PyObject *args, PyObject *kwargs)
 
 /* Check whether NumPy has to handle a call whose recorded form returned a result, or raised:
  * NumPy's exception counts.  Exceptions of recorded operations and of the program's own code,
- * such as a signal handler, are raised only once. */
-static bool is_left_to_numpy(PyObject *result, unsigned long failures_before)
+ * such as a signal handler, are raised only once, as are those of NumPy's code in a layer, which
+ * may have issued warnings. */
+static bool is_left_to_numpy(PyObject *result, unsigned long failures_before, bool is_layer)
 {
     if (result)
         return result == Py_NotImplemented;
     return failures_raised == failures_before && PyErr_ExceptionMatches(PyExc_Exception) &&
            !PyErr_ExceptionMatches(PyExc_MemoryError) &&
-           !PyErr_ExceptionMatches(device_type_error) && traceback_ends_inside();
+           !PyErr_ExceptionMatches(device_type_error) &&
+           (is_layer ? traceback_ends_in_own() : traceback_ends_inside());
 }
 
 /* Return the factor from which a call is large for the recorded form or the layer. */
@@ -492,9 +494,9 @@ static bool suit_layer(PyObject *args, PyObject *kwargs, struct call_args *array
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
-    if (kwargs && (is_given(kwargs, &out_name, "out") ||
+    if (kwargs && (is_given(kwargs, &out_name, "out") || is_given(kwargs, &like_name, "like") ||
                    is_given(kwargs, &overwrite_name, "overwrite_input")))
-        return false; /* NumPy could not repeat a call that fails */
+        return false; /* NumPy could not repeat a call that fails, or calls other code */
     while (kwargs && PyDict_Next(kwargs, &at, &key, &value))
         if (!suits_layer(value, 2, arrays))
             return false;
@@ -547,7 +549,7 @@ static int try_way(PyObject *(*way)(struct function *, PyObject *, PyObject *),
     *result = way(f, args, kwargs);
     if (!*result && !PyErr_Occurred())
         return 0;
-    if (!is_left_to_numpy(*result, failures_before))
+    if (!is_left_to_numpy(*result, failures_before, way == run_layer))
         return *result ? 1 : -1;
     Py_CLEAR(*result);
     PyErr_Clear();
@@ -584,7 +586,7 @@ PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
     unsigned long failures_before = failures_raised;
     PyObject *chosen = PyObject_Call(f->choose, args, kwargs);
     if (!chosen) {
-        if (!is_left_to_numpy(chosen, failures_before))
+        if (!is_left_to_numpy(chosen, failures_before, false))
             return NULL;
         PyErr_Clear();
         return convert_call(f, f->wrapped, args, kwargs);

@@ -60,7 +60,9 @@ void traceback_hide_own(void)
     PyErr_Restore(type, value, traceback);
 }
 
-bool traceback_ends_inside(void)
+/* Check the package of the code in which the exception was raised.  Without a traceback, that
+ * is compiled code. */
+static bool ends_in(bool (*test)(const char *))
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -73,12 +75,16 @@ bool traceback_ends_inside(void)
         Py_DECREF(last);
         last = next;
     }
-    bool is = !last || is_in(last, call_site_is_library);
+    bool is = !last || is_in(last, test);
     Py_XDECREF(last);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
     return is;
 }
+
+bool traceback_ends_inside(void) { return ends_in(call_site_is_library); }
+
+bool traceback_ends_in_own(void) { return ends_in(call_site_is_own); }
 
 static PyObject *show_own_frames(PyObject *module, PyObject *value)
 {

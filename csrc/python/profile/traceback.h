@@ -10,5 +10,8 @@ void traceback_hide_own(void);
  * program, such as a signal handler. */
 bool traceback_ends_inside(void);
 
+/* Check whether code of mxnp raised it, or compiled code before any other had begun. */
+bool traceback_ends_in_own(void);
+
 /* Methods of the module. */
 extern PyMethodDef traceback_methods[];
