@@ -15,6 +15,11 @@ if _PathFinder.find_spec("mxnp._core", __path__) is None:
         if _package not in __path__ and _path.isdir(_package):  # noqa: PTH112
             __path__.append(_package)
 
+if getattr(_sys, "argv", [])[:1] == ["-m"] and not _sys.flags.safe_path:
+    from ._cli import own_imports as own_imports  # before any other
+
+    del own_imports
+
 import numpy as _numpy
 
 from ._engine import core as _engine_core  # first, to report a missing core

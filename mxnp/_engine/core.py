@@ -17,6 +17,10 @@ _ROOT = path.dirname(_PACKAGE)  # noqa: PTH120
 try:
     from mxnp._core import ffi, lib
 except ModuleNotFoundError as error:
+    if error.name == "_cffi_backend":
+        raise ImportError(
+            "mxnp needs the module _cffi_backend: run `pip install cffi`"
+        ) from error
     raise ImportError(
         "the C core of mxnp is not installed for this Python: run `pip install .` "
         f"in {_ROOT} (it needs a C compiler)"

@@ -103,6 +103,17 @@ def test_a_missing_core_is_an_error_with_advice(tmp_path):
     )
 
 
+def test_a_missing_package_is_an_error_with_advice(tmp_path):
+    (tmp_path / "_cffi_backend.py").write_text(
+        "raise ModuleNotFoundError('No module named cffi', name='_cffi_backend')"
+    )
+    status, (last,) = import_copy(tmp_path, with_core=True)
+    assert status == 1
+    assert last == (
+        "ImportError: mxnp needs the module _cffi_backend: run `pip install cffi`"
+    )
+
+
 @pytest.mark.slow
 def test_core_of_other_sources_is_refused(tmp_path):
     sources = tmp_path / "csrc"

@@ -876,6 +876,35 @@ def importer():
     return found
 
 
+LATE = """
+    import numpy as np
+    a = np.arange(300_000.0)
+    print(np.sort(a)[0], np.linalg.norm(a[:3]), np.random.default_rng(1).random(3).shape)
+    print(np.unique(a.astype(int) % 7), np.fft.fft(a[:4]).dtype)
+"""
+
+
+@pytest.mark.parametrize(
+    "option", ["none", "--report", "--doctor", "--verify", "--trap-nan"]
+)
+def test_mxnp_imports_the_standard_library(tmp_path, option):
+    """The program has files of the names of modules that NumPy does not import for it."""
+    write(tmp_path, {"program.py": LATE + "    import sys; print(*sys.modules)"})
+    loaded = run(PLAIN, ["program.py"], tmp_path)[1].split()
+    names = sys.stdlib_module_names.difference(sys.builtin_module_names, loaded)
+    files = {f"{name}.py": "1 / 0" for name in {*names, "weakref", "dataclasses"}}
+    write(tmp_path, files | {"program.py": LATE})
+    arguments = ["program.py"] if option == "none" else [option, "program.py"]
+    status, output, errors = run(RUNNER, arguments, tmp_path)
+    assert status == 0, errors
+    assert output.startswith("0.0 ")
+
+
+def test_a_program_imports_its_own_files(tmp_path):
+    write(tmp_path, {"statistics.py": "print('own')", "own.py": "import statistics"})
+    assert run(RUNNER, ["own.py"], tmp_path)[1] == "own\n"
+
+
 def test_install_and_uninstall():
     before = (builtins.__import__, importlib.import_module, list(sys.meta_path))
     assert importer() is numpy
