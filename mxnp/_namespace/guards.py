@@ -78,8 +78,13 @@ def _overrides(cls: type) -> bool:
     return getattr(cls, "__array_ufunc__", plain) is not plain
 
 
-def _refuse_values(*args: Any) -> None:
-    """Raise NumPy's error, for values that have more axes than the elements."""
+def _refuse_values(op: Any, a: Any, indices: Any, b: Any) -> None:
+    """Raise NumPy's error, for values that have more axes than the elements.
+
+    Its error for their dtypes comes first. The indices are valid.
+    """
+    nothing = numpy.zeros(0, numpy.asarray(_bridge.unwrap(b)).dtype)
+    op.at(numpy.zeros(1, a.dtype), numpy.zeros(0, numpy.intp), nothing)
     raise ValueError("array is not broadcastable to correct shape")
 
 

@@ -89,7 +89,7 @@ def _takes_number(op: ufunc, dtype: numpy.dtype[Any], number: Any) -> bool:
     if dtype.kind != common.kind or op.__name__ not in _SAME_WITH_MORE_BITS:
         return False
     if dtype.kind == "f":
-        return bool(dtype.type(number) == number)
+        return fits(number, dtype) and bool(dtype.type(number) == number)
     return dtype.kind == "i" and fits(number, dtype)
 
 

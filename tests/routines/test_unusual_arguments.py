@@ -11,6 +11,7 @@ import pytest
 from support.lanes import ON_GPU
 
 import mxnp
+from mxnp import _bridge
 
 N = 300_000  # recorded, also by reductions
 
@@ -152,6 +153,47 @@ def test_shapes_of_values_are_checked_before_an_update(key: str) -> None:
         ):
             error = refusal(update)
             assert error is None or any(end in error for end in ends), error
+
+
+UPDATED = ["f8", "f2", "i4", "u1", "bool", "U1", "O", ">f8"]
+INDICES = """
+[1, 2, 1]
+[1, 9]
+[1.0]
+np.ones(7, bool)
+11
+slice(0, 3)
+'x'
+([1], [1])
+([1, 2], [0, 1, 1])
+""".strip().splitlines()
+UPDATING = """
+2
+np.ones(4)
+np.ones((5, 3))
+np.ones(3) * 1j
+'x'
+2**70
+None
+65536
+1e300
+np.array(['a', 'b', 'c'])
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("name", ["add", "maximum", "bitwise_or", "less"])
+@pytest.mark.parametrize("value", UPDATING)
+def test_the_first_of_two_errors_of_an_update(
+    xp: ModuleType, name: str, value: str
+) -> Any:
+    """A dtype, the indices and the values may each be refused."""
+    results = []
+    for dtype in UPDATED:
+        for indices in INDICES:
+            a = xp.ones(max(_bridge.get_threshold(), 6)).astype(dtype)
+            call = f"np.{name}.at(a, {indices}, {value})"
+            results.append((outcome(xp, call, a=a), a[:12]))
+    return results
 
 
 def refusal(update: Any) -> str | None:
