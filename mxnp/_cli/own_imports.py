@@ -46,4 +46,4 @@ class _OwnImports:
 
 
 _place = sys.meta_path.index(PathFinder)
-sys.meta_path.insert(_place, _OwnImports(sys.path[1:]))  # type: ignore[arg-type]
+sys.meta_path.insert(_place, _OwnImports(sys.path[1:]))

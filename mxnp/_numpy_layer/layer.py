@@ -120,7 +120,7 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
     raise TypeError("NumPy's function is faster")  # and is called then
 
 
-def _divide(compiled: Any, divided: Any) -> Function:
+def _divide(compiled: Any, divided: Any) -> Any:
     """Return a function that divides its calls, or leaves them to NumPy's function.
 
     It leaves those that raise an exception, so that warnings have NumPy's places.

@@ -414,8 +414,8 @@ static int count_args(PyObject *args, PyObject *kwargs)
 
 /* Check whether NumPy has to handle a call whose recorded form returned a result, or raised:
  * NumPy's exception counts.  Exceptions of recorded operations and of the program's own code,
- * such as a signal handler, are raised only once, as are those of NumPy's code in a layer, which
- * may have issued warnings. */
+ * such as a signal handler, are raised only once, as are those of NumPy's code in a layer,
+ * which may have issued warnings. */
 static bool is_left_to_numpy(PyObject *result, unsigned long failures_before, bool is_layer)
 {
     if (result)
