@@ -19,6 +19,7 @@
 #include "cpu/kernels/search.h"
 #include "cpu/kernels/sort.h"
 #include "cpu/plan/gather.h"
+#include "cpu/plan/order.h"
 #include "draws/generators.h"
 #include "draws/streams.h"
 #include "gpu/atomics.h"

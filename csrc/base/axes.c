@@ -1,11 +1,11 @@
 /* axes.c -- sorts the axes of a pass over memory into the order of memory, and merges them. */
 #include "base/axes.h"
 
-/* Returns the sum of the strides of all views along an axis. */
-static intptr_t weight(const struct mx_axes *axes, int axis)
+/* Returns the sum of the strides of the first n views along an axis. */
+static intptr_t weight(const struct mx_axes *axes, int axis, int n)
 {
     intptr_t total = 0;
-    for (int v = 0; v < axes->n_views; v++) {
+    for (int v = 0; v < n; v++) {
         intptr_t stride = axes->strides[v][axis];
         total += stride < 0 ? -stride : stride;
     }
@@ -27,10 +27,10 @@ void mx_axes_swap(const struct mx_axes *axes, int i, int j)
         *axes->reduced = bits ^ (1u << i | 1u << j);
 }
 
-void mx_axes_sort(const struct mx_axes *axes)
+void mx_axes_sort(const struct mx_axes *axes, int n)
 {
     for (int i = 1; i < *axes->ndim; i++)
-        for (int j = i; j > 0 && weight(axes, j - 1) < weight(axes, j); j--)
+        for (int j = i; j > 0 && weight(axes, j - 1, n) < weight(axes, j, n); j--)
             mx_axes_swap(axes, j - 1, j);
 }
 

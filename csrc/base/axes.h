@@ -11,8 +11,9 @@ struct mx_axes {
     intptr_t **strides; /* of each view: bytes along each axis */
 };
 
-/* Sorts the axes by their strides, smallest last.  Axes with equal strides keep their order. */
-void mx_axes_sort(const struct mx_axes *axes);
+/* Sorts the axes by the strides of the first n views, smallest last.  Axes with equal strides
+ * keep their order. */
+void mx_axes_sort(const struct mx_axes *axes, int n);
 
 void mx_axes_swap(const struct mx_axes *axes, int i, int j);
 

@@ -99,7 +99,7 @@ static void arrange_axes(struct mx_kernel *kernel, bool sorts)
             strides[axes.n_views++] = kernel->strides[v];
     }
     if (sorts)
-        mx_axes_sort(&axes);
+        mx_axes_sort(&axes, axes.n_views);
     mx_axes_merge(&axes);
 }
 

@@ -5,9 +5,13 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "ir/dtypes.h"
 #include "memory/buffer.h"
 
 #define LOOK_BACK 12 /* groups that an instruction may move in front of */
+
+/* A reduction of more bytes is fused even if that changes its last bits. */
+#define MAX_ONE_ROW_BYTES ((intptr_t)4 << 20)
 
 /* -- Views ------------------------------------------------------------------------ */
 
@@ -117,6 +121,10 @@ static unsigned reduced_axes(const struct mx_instruction *in)
     return axes;
 }
 
+static bool is_reduced(unsigned reduced, int axis) { return reduced >> axis & 1; }
+
+static intptr_t length_of(intptr_t stride) { return stride < 0 ? -stride : stride; }
+
 /* Returns the axis with the smallest stride, or -1 if no axis has a stride. */
 static int inner_axis(const struct mx_instruction *in, const struct mx_view *views)
 {
@@ -125,7 +133,7 @@ static int inner_axis(const struct mx_instruction *in, const struct mx_view *vie
     int inner = -1;
     intptr_t least = 0;
     for (int i = 0; i < in->ndim; i++) {
-        intptr_t length = view->strides[i] < 0 ? -view->strides[i] : view->strides[i];
+        intptr_t length = length_of(view->strides[i]);
         if (in->shape[i] == 1 || length == 0 || (inner >= 0 && length > least))
             continue;
         inner = i;
@@ -133,6 +141,74 @@ static int inner_axis(const struct mx_instruction *in, const struct mx_view *vie
     }
     return inner;
 }
+
+/* -- The order of additions ------------------------------------------------------- */
+
+/* Returns whether a reduction keeps NumPy's order, which follows from the strides of its input.
+ */
+static bool is_ordered(const struct mx_instruction *in)
+{
+    return in->kind == MX_REDUCE && in->keeps_order && !in->is_for_device &&
+           !in->operands[0].is_value;
+}
+
+/* Returns whether sums of two views halve their rows alike and go through the axes in the same
+ * order. */
+static bool have_same_order(const struct mx_view *a, const struct mx_view *b,
+                            const struct mx_instruction *in)
+{
+    for (int i = 0; i < in->ndim; i++)
+        for (int j = 0; j < in->ndim; j++)
+            if (in->shape[i] > 1 && in->shape[j] > 1 &&
+                (length_of(a->strides[i]) < length_of(a->strides[j])) !=
+                    (length_of(b->strides[i]) < length_of(b->strides[j])))
+                return false;
+    return (mx_dtype_get(a->dtype)->kind == 'c') == (mx_dtype_get(b->dtype)->kind == 'c');
+}
+
+/* Returns whether a view goes over two axes as one wherever the input of a reduction does.  The
+ * length of a row determines the order of the additions.  Kept axes matter if they are outside
+ * of short rows. */
+static bool keeps_rows(const struct mx_view *view, const struct mx_view *input,
+                       const struct mx_instruction *in, unsigned reduced, int inner)
+{
+    for (int o = 0; o < in->ndim; o++)
+        for (int i = 0; i < in->ndim; i++) {
+            bool are_one = o != i && in->shape[o] > 1 && in->shape[i] > 1 &&
+                           input->strides[o] == input->strides[i] * in->shape[i];
+            bool is_short = inner >= 0 && is_reduced(reduced, inner) &&
+                            in->shape[inner] * in->shape[i] < MX_LEAST_ROWS;
+            if (are_one && is_reduced(reduced, o) == is_reduced(reduced, i) &&
+                (is_reduced(reduced, i) || is_short) &&
+                view->strides[o] != view->strides[i] * in->shape[i])
+                return false;
+        }
+    return true;
+}
+
+/* Returns whether the reductions of a group and an instruction add up as each would alone. */
+static bool keep_order(const struct mx_group *group, const struct mx_instruction *in,
+                       const struct mx_view *views)
+{
+    bool is_new = is_ordered(in);
+    const struct mx_view *input = group->ordered >= 0 ? &group->views[group->ordered] : NULL;
+    if (is_new && input && !have_same_order(input, &views[0], in))
+        return false;
+    if (!(is_new || input) ||
+        mx_element_count(in) * (is_new ? views : input)->itemsize > MAX_ONE_ROW_BYTES)
+        return true;
+    for (int k = 0; input && k < mx_operand_count(in); k++)
+        if (!in->operands[k].is_value &&
+            !keeps_rows(&views[k], input, in, group->reduced, group->ordered_inner))
+            return false;
+    for (int v = 0; is_new && v < group->n_views; v++)
+        if (!keeps_rows(&group->views[v], &views[0], in, reduced_axes(in),
+                        inner_axis(in, views)))
+            return false;
+    return true;
+}
+
+/* -- Relations --------------------------------------------------------------------- */
 
 /* Returns whether each index of a gather selects more than one element. */
 static bool takes_rows(const struct mx_instruction *in)
@@ -228,6 +304,8 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
         joins = false;
     if (joins && !shares)
         joins = group->inner == inner_axis(in, views);
+    if (joins)
+        joins = keep_order(group, in, views);
     bool is_after_check = group->has_check && group->check_thread == in->thread;
     return joins ? COMPATIBLE : depends || is_after_check ? DEPENDENT : INDEPENDENT;
 }
@@ -259,6 +337,7 @@ static int add_group(struct mx_plan *plan, const struct mx_instruction *in)
     memset(group, 0, sizeof *group);
     group->ndim = in->ndim;
     group->is_for_device = in->is_for_device;
+    group->ordered = -1;
     memcpy(group->shape, in->shape, sizeof group->shape);
     return MX_OK;
 }
@@ -303,6 +382,10 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
         if (in->kind == MX_REDUCE) {
             group->has_reductions = true;
             group->reduced = reduced_axes(in);
+        }
+        if (is_ordered(in)) {
+            group->ordered = step.views[0];
+            group->ordered_inner = inner_axis(in, views);
         }
         if (in->kind == MX_BOUNDS_CHECK && !group->has_check) {
             group->has_check = true;

@@ -47,7 +47,9 @@ struct mx_group {
     int64_t newest_buffer;  /* of the first check: see struct mx_instruction */
     uintptr_t check_thread; /* the thread that recorded the first check */
     bool has_reductions;
-    unsigned reduced; /* axes that the reductions go over, one bit each */
+    unsigned reduced;  /* axes that the reductions go over, one bit each */
+    int ordered;       /* the input of a reduction that keeps NumPy's order, or -1 */
+    int ordered_inner; /* its axis with the smallest stride, or -1 */
     struct mx_step *steps;
     struct mx_view *views;
     int n_steps, n_views, step_capacity, view_capacity;

@@ -22,6 +22,8 @@ from .arguments import (
     read_keepdims,
 )
 
+_LARGE = 16  # times the threshold: NumPy reduces smaller arrays in memory
+
 _LONG = numpy.dtype(numpy.long)
 _UNSIGNED_LONG = numpy.dtype(numpy.ulong)
 
@@ -95,9 +97,16 @@ def _find_result_dtype(
     return own
 
 
+def _adds_in_runs(op: ufunc, a: Any) -> bool:
+    """Return whether NumPy reduces each run of the elements that `where` selects."""
+    is_rounded = op in (_add, _multiply) and a.dtype.kind in "fc"
+    is_small = a.size < _LARGE * _bridge.get_threshold()
+    return is_rounded and is_small and not prefers_gpu()
+
+
 def _select_where(op: ufunc, a: Any, where: Any, initial: Any) -> Any:
     """Replace the elements that `where` excludes by the identity of the reduction."""
-    if type(where) is not ndarray or where.dtype != bool:
+    if type(where) is not ndarray or where.dtype != bool or _adds_in_runs(op, a):
         return NotImplemented
     start = op.__wrapped__.identity
     if start is None:  # of a maximum or minimum, which may take `initial` repeatedly

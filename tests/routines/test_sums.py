@@ -7,10 +7,12 @@ A GPU adds in another order. Its sums are compared within a bound.
 from __future__ import annotations
 
 import io
+import itertools
+import math
 import threading
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -18,6 +20,7 @@ import pytest
 from support.lanes import ON_CUDA, ON_GPU
 
 import mxnp
+from mxnp import _bridge
 from mxnp._verify import tolerances
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -91,6 +94,12 @@ def assert_same_bits(mine: Any, numpys: Any) -> None:
     assert mine.tobytes() == numpys.tobytes()
 
 
+def updated(xp: types.ModuleType, x: Any) -> Any:
+    result = x * 1
+    result[..., 1:] += x[..., :-1]
+    return result
+
+
 def assert_near(mine: Any, numpys: Any, size: Any, count: int) -> None:
     """Assert that a sum of `count` numbers, whose absolute values add to `size`, is near."""
     mine, numpys = numpy.asarray(mine), numpy.asarray(numpys)
@@ -135,6 +144,131 @@ def test_sums_of_rows_and_their_ends(dtype: str) -> None:
         mine = mxnp.array(theirs.base)[:, 1:]  # type: ignore[index]
         assert_same_bits(mxnp.sum(mine[::2], axis=1), theirs[::2].sum(axis=1))
         assert_same_bits(mxnp.sum(mine[:, ::-1], axis=1), theirs[:, ::-1].sum(axis=1))
+
+
+PARTS: dict[str, Callable[[types.ModuleType, Any], Any]] = {
+    "differences": lambda xp, x: (x[1:, 1:] - x[:-1, :-1]).sum(),
+    "squares": lambda xp, x: ((x[2:, ::2] - x[:-2, ::2]) ** 2).mean(),
+    "of each plane": lambda xp, x: xp.sum(
+        x[1:, 3:].reshape(2, -1, x.shape[1] - 3) * 3, (1, 2)
+    ),
+    "less the means of columns": lambda xp, x: ((x - x[0]) * 2).sum(),
+    "less the means of rows": lambda xp, x: (x - x[:, :1]).sum(),
+    "of one sign": lambda xp, x: xp.sqrt(abs(x[:, 1:])).sum(),
+    "transposed": lambda xp, x: (x.T[1:] + x.T[:-1]).sum(),
+    "selected": lambda xp, x: xp.where(x[1:] > 0, x[1:], x[0]).sum(),
+    "deviation": lambda xp, x: (x[1:, 1:] * 2).std(),
+    "of short rows": lambda xp, x: (
+        x[:, : x.shape[1] // 30 * 30].reshape(len(x), -1, 10)[:, 1:] * 2
+    ).sum(2),
+    "of both layouts": lambda xp, x: [
+        y := x * 3,
+        z := xp.asarray(x.copy(order="F")) * 2,
+        z.sum(1) + (y + z).sum(1),
+    ][-1],
+    "kept": lambda xp, x: [y := x[:, 1:] * x[:, :1], y.sum(), y.max()][1],
+    "after others": lambda xp, x: [
+        (x * 2).sum(),
+        y := x[:, 1:] * x[:, :1],
+        z := (y + 1).sum(),
+        z + (x[:, :-1] * y).sum(),
+    ][-1],
+    "and absolute values": lambda xp, x: [y := x * 2, y.sum(1) + abs(y).sum(1)][-1],
+}
+
+
+@pytest.mark.skipif(ON_GPU, reason="a GPU adds in another order")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", PARTS)
+def test_sums_of_computed_matrices(name: str, dtype: str) -> None:
+    """Their elements are contiguous in NumPy, even if the operands have gaps."""
+    for shape in ((201, 150), (11, 9_001), (4_001, 31), (401, 500)):
+        theirs = numbers(dtype, shape)
+        mine = mxnp.array(theirs)
+        assert_same_bits(PARTS[name](mxnp, mine), PARTS[name](numpy, theirs))
+
+
+REDUCTIONS: dict[str, Callable[[types.ModuleType, Any, Any], Any]] = {
+    "sum": lambda xp, x, axis: xp.sum(x, axis),
+    "sum of some": lambda xp, x, axis: xp.sum(x, axis, where=x.real > 0),
+    "sum in float64": lambda xp, x, axis: xp.sum(x.real, axis, dtype="float64"),
+    "mean": lambda xp, x, axis: xp.mean(x, axis),
+    "var": lambda xp, x, axis: xp.var(x, axis),
+    "std": lambda xp, x, axis: xp.std(x, axis),
+    "prod": lambda xp, x, axis: xp.prod(x, axis),
+    "nansum": lambda xp, x, axis: xp.nansum(x, axis),
+    "nanprod": lambda xp, x, axis: xp.nanprod(x, axis),
+    "nanmean": lambda xp, x, axis: xp.nanmean(x, axis),
+    "nanvar": lambda xp, x, axis: xp.nanvar(x, axis),
+    "nanstd": lambda xp, x, axis: xp.nanstd(x, axis),
+    "add.reduce": lambda xp, x, axis: xp.add.reduce(x, axis),
+}
+
+
+def places(n: int) -> Any:
+    return numpy.arange(n) * 7 % n
+
+
+OPERANDS: dict[str, Callable[[types.ModuleType, Any], Any]] = {
+    "last axis": lambda xp, x: x[..., xp.asarray(places(x.shape[-1]))],
+    "first axis": lambda xp, x: x[xp.asarray(places(len(x)))],
+    "elements": lambda xp, x: x.ravel()[xp.asarray(places(x.size).reshape(x.shape))],
+    "taken": lambda xp, x: xp.take(x, xp.asarray(places(x.shape[-1])), axis=-1) + x,
+    "where": lambda xp, x: xp.where(x.real > 0, x, 0),
+    "masked": lambda xp, x: (x * 1)[abs(x) > 0.01] * 2,
+    "scaled": lambda xp, x: x * 2 - 1,
+    "squares": lambda xp, x: x * x,
+    "less a row": lambda xp, x: x - x[:1],
+    "less a column": lambda xp, x: x - x[..., :1],
+    "with gaps": lambda xp, x: x[1:, ..., 1:] - x[:-1, ..., :-1],
+    "with steps": lambda xp, x: x[..., ::2] * 2,
+    "of short rows": lambda xp, x: x.reshape(-1, 6)[:, 1:] * 2,
+    "reversed": lambda xp, x: x[::-1] + x[..., ::-1],
+    "transposed": lambda xp, x: x.T * 2,
+    "both orders": lambda xp, x: x + x.T.copy().T,
+    "view": lambda xp, x: (x * 2)[..., 1:],
+    "view of columns": lambda xp, x: (x * 2).T[1:],
+    "updated": updated,
+}
+
+# Two columns or rows, rows of several leaves, rows of a few elements, three axes.
+WAITING = [(2, 6_000), (6_000, 2), (20, 603), (11, 36, 30), (100, 10, 12)]
+WAITING_AXES = {
+    1: [None, 0],
+    2: [None, 0, 1],
+    3: [None, 0, 1, 2, (0, 1), (0, 2), (1, 2)],
+}
+
+
+@pytest.fixture
+def low_threshold() -> Iterator[int]:
+    """Record arrays of 1,024 elements. NumPy reduces those of 16,384 in memory."""
+    before = _bridge.set_threshold(1_024), _bridge.set_eager(False)
+    yield 16 * 1_024
+    _bridge.set_threshold(before[0])
+    _bridge.set_eager(before[1])
+
+
+@pytest.mark.sampled(7)
+@pytest.mark.skipif(ON_GPU, reason="a GPU adds in another order")
+@pytest.mark.parametrize("operand", OPERANDS)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_of_waiting_and_computed_arrays(
+    name: str, operand: str, low_threshold: int
+) -> None:
+    """Whether an operand waits or is in memory makes no difference to a bit."""
+    reduce, compute = REDUCTIONS[name], OPERANDS[operand]
+    for dtype, shape in itertools.product([*DTYPES, "float16"], WAITING):
+        assert math.prod(shape) < low_threshold
+        x = numbers(dtype, shape)
+        x = x / abs(x) * (1 + abs(x) % 0.01) if "prod" in name else x
+        for order in ("C", "F"):
+            mine = mxnp.array(x.astype(dtype), order=order)
+            for axis in WAITING_AXES[compute(mxnp, mine).ndim]:
+                computed = compute(mxnp, mine)
+                mxnp.synchronize()
+                result = reduce(mxnp, compute(mxnp, mine), axis)
+                assert_same_bits(result, reduce(mxnp, computed, axis))
 
 
 COLUMNS: list[tuple[tuple[int, ...], int]] = [
@@ -457,7 +591,7 @@ def test_products_overflow_where_numpys_do(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_products_of_long_rows(dtype: str) -> None:
     """NumPy multiplies one number after the other. mxnp multiplies products of blocks."""
-    theirs = factors(dtype, (200_003,), 0.01)
+    theirs = factors(dtype, (300_003,), 0.01)
     product = theirs[0]
     for factor in theirs[1:]:
         product = product * factor
@@ -469,7 +603,7 @@ def test_products_of_long_rows(dtype: str) -> None:
 
     # NumPy's product overflows at the second large number. mxnp's block has its inverse, too.
     large = numpy.finfo(dtype).max / 4
-    theirs = numpy.ones(200_000, dtype)
+    theirs = numpy.ones(300_000, dtype)
     theirs[[10, 100_100, 100_101]] = large, large, 1 / large
     assert numpy.prod(theirs) == numpy.inf
     found = mxnp.prod(mxnp.array(theirs) * 1)

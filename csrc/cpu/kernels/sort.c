@@ -492,7 +492,7 @@ int mx_sort_rows(const struct mx_sort *given)
                            (intptr_t *[]){sort.strides, sort.position_strides}};
     if (sort.ndim == 0)
         sort.shape[sort.ndim++] = 1;
-    mx_axes_sort(&axes);
+    mx_axes_sort(&axes, axes.n_views);
     intptr_t n_rows = 1;
     for (int axis = 0; axis < sort.ndim; axis++)
         n_rows *= sort.shape[axis];

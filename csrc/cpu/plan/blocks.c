@@ -27,21 +27,27 @@ static bool has_strides(const struct mx_access *access)
 }
 
 /* Returns the axes, with the strides of all operands that are in memory, and of all whose order
- * matters. */
+ * matters, which come first. */
 static struct mx_axes axes_of(struct mx_program *program, intptr_t **strides)
 {
     struct mx_axes axes = {&program->ndim, program->shape, &program->reduced, 0, strides};
-    for (int a = 0; a < program->n_accesses; a++)
-        if (has_strides(&program->accesses[a]))
-            strides[axes.n_views++] = program->accesses[a].strides;
+    for (int is_ordered = 1; is_ordered >= 0; is_ordered--)
+        for (int a = 0; a < program->n_accesses; a++)
+            if (has_strides(&program->accesses[a]) &&
+                program->accesses[a].is_ordered == is_ordered)
+                strides[axes.n_views++] = program->accesses[a].strides;
     return axes;
 }
 
+/* Sums that keep NumPy's order determine that of the axes. */
 static void sort_axes(struct mx_program *program)
 {
     intptr_t *strides[program->n_accesses];
     struct mx_axes axes = axes_of(program, strides);
-    mx_axes_sort(&axes);
+    int n_ordered = 0;
+    for (int a = 0; a < program->n_accesses; a++)
+        n_ordered += program->accesses[a].is_ordered;
+    mx_axes_sort(&axes, n_ordered ? n_ordered : axes.n_views);
 }
 
 static bool has_ranges(const struct mx_program *program)

@@ -1,7 +1,10 @@
 /* order.c -- the order in which a program adds numbers. */
 #include "cpu/plan/order.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
+#include "base/axes.h"
 #include "base/error.h"
 #include "cpu/kernels/rows.h"
 #include "ir/dtypes.h"
@@ -10,9 +13,8 @@
 #define NUMPYS_BUFFER 8192 /* elements */
 #define NUMPYS_LEAF   128  /* elements that NumPy adds up in lanes, at most */
 
-#define NARROW_ROW  16   /* elements: of shorter rows a kernel reduces too few at once */
-#define MEDIUM_ROW  1024 /* elements: longer rows are blocks of their own */
-#define LEAST_BLOCK 256  /* elements; with fewer NumPy is faster */
+#define NARROW_ROW 16   /* elements: of shorter rows a kernel reduces too few at once */
+#define MEDIUM_ROW 1024 /* elements: longer rows are blocks of their own */
 
 /* -- Axes -------------------------------------------------------------------------- */
 
@@ -73,7 +75,7 @@ enum mx_order mx_order_of(const struct mx_program *program)
     }
     bool reduces_rows = n_reduced == 1 && mx_is_reduced(program, last) && last > 0 &&
                         program->shape[last] <= MEDIUM_ROW &&
-                        program->shape[last] * program->shape[last - 1] >= LEAST_BLOCK;
+                        program->shape[last] * program->shape[last - 1] >= MX_LEAST_ROWS;
     if (!has_sums && reduces_rows && program->shape[last] >= MX_LONG_ROW)
         return MX_SHORT_ROWS;
     bool keeps_rows = last > 0 && !mx_is_reduced(program, last) &&
@@ -84,13 +86,31 @@ enum mx_order mx_order_of(const struct mx_program *program)
         return keeps_rows && have_kernels ? MX_FOLDED_ROWS : MX_ANY_ORDER;
     /* NumPy copies short rows with gaps between them into a buffer, and adds them as one row.
      */
-    if (n_reduced > 1 && n_reduced == program->ndim &&
+    if (last > 0 && mx_is_reduced(program, last - 1) &&
         program->shape[last] <= NUMPYS_BUFFER / 2)
         return MX_ANY_ORDER;
     if (reduces_rows)
         return MX_SHORT_ROWS;
     bool is_long = program->shape[last] >= MX_LONG_ROW || longest_kept <= program->shape[last];
     return is_long ? MX_PAIRWISE : MX_ANY_ORDER;
+}
+
+bool mx_order_is_free(const struct mx_instruction *in)
+{
+    struct mx_instruction copy = *in;
+    struct mx_access input = {0}; /* the results have no gaps */
+    struct mx_call call = {.instruction = &copy};
+    struct mx_program program = {
+        .ndim = in->ndim, .n_calls = 1, .calls = &call, .accesses = &input};
+    intptr_t *strides[] = {input.strides};
+    memcpy(program.shape, in->shape, sizeof program.shape);
+    memcpy(input.strides, in->operands[0].strides, sizeof input.strides);
+    for (int i = 0; i < in->ndim; i++)
+        program.reduced |= (unsigned)(in->operands[1].strides[i] == 0) << i;
+    struct mx_axes axes = {&program.ndim, program.shape, &program.reduced, 1, strides};
+    mx_axes_sort(&axes, 1);
+    mx_axes_merge(&axes);
+    return mx_order_of(&program) == MX_ANY_ORDER;
 }
 
 /* -- Leaves ------------------------------------------------------------------------ */

@@ -20,6 +20,9 @@ struct mx_leaf {
  * sum has to keep NumPy's, or it would be too slow. */
 enum mx_order mx_order_of(const struct mx_program *program);
 
+/* Returns whether a reduction that is a program of its own has the order MX_ANY_ORDER. */
+bool mx_order_is_free(const struct mx_instruction *in);
+
 /* Allocates the leaves of a row of n elements, each of at most `longest` elements, and one more
  * that begins where the row ends.  Returns a status. */
 int mx_order_leaves(struct mx_leaf **out, intptr_t *n_leaves, intptr_t n, intptr_t longest,

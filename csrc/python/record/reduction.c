@@ -8,6 +8,7 @@
 #include "python/record/signature.h"
 
 #define LONG_LINE 64 /* elements */
+#define LARGE     16 /* times the threshold: for smaller arrays, recording takes too long */
 
 struct reduction {
     const struct mx_loop *loop;
@@ -83,6 +84,29 @@ static bool is_ordered(const struct reduction *r, enum mx_kind kind)
            (r->row == ROW_float32 || r->row == ROW_float64 || dtype_is_complex(r->row));
 }
 
+static bool is_large(const struct reduction *r)
+{
+    return queue_weight(np_array_of(r->input.array)) / LARGE >= queue_threshold;
+}
+
+/* Check whether NumPy adds up or multiplies in an order that the core does not keep.  Of arrays
+ * in memory NumPy reduces those that are not large, so it also reduces those that wait. */
+static bool has_numpys_order(const struct reduction *r)
+{
+    if (is_large(r) || !is_ordered(r, MX_REDUCE) || settings_device() == MX_DEVICE)
+        return false;
+    if (r->input.code != r->row && r->input.code >= ROW_float16)
+        return true; /* NumPy casts some elements at a time */
+    struct mx_instruction in = {
+        .op = r->op, .kind = MX_REDUCE, .keeps_order = true, .nin = 1, .ndim = r->shape.ndim};
+    memcpy(in.shape, r->shape.dims, (size_t)in.ndim * sizeof *in.shape);
+    axes_strides(&r->input, &r->shape, in.operands[0].strides);
+    for (int i = 0; i < in.ndim; i++)
+        in.operands[1].strides[i] = !(r->axes >> i & 1);
+    in.operands[1].dtype = r->row;
+    return core->mx_order_is_free(&in);
+}
+
 /* Record it into `out`, with these strides along the axes of the input.  Return 1, 0 or -1. */
 static int reduction_record(struct reduction *r, enum mx_kind kind, int axis, PyObject *out,
                             const intptr_t *strides)
@@ -153,8 +177,9 @@ static PyObject *reduction_reduce(PyObject *module, PyObject *args)
     npy_intp n = 1;
     for (int i = 0; i < r.shape.ndim; i++)
         n *= r.axes >> i & 1 ? r.shape.dims[i] : 1;
-    if (status > 0 && (n == 1 || source_is_value(&r.input) || stops_early(&r, op)))
-        status = 0; /* NumPy is faster */
+    if (status > 0 &&
+        (n == 1 || source_is_value(&r.input) || stops_early(&r, op) || has_numpys_order(&r)))
+        status = 0; /* NumPy is faster, or has other last bits */
     if (status > 0) {
         axes_order(&r.input, 1, &r.shape, order);
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
@@ -170,15 +195,12 @@ static PyObject *reduction_reduce(PyObject *module, PyObject *args)
     return record_result(status, out);
 }
 
-#define LARGE 16 /* times the threshold: for smaller arrays, recording takes too long */
-
 /* Check whether NumPy's running results take less time: only floats have kernels, see
  * cpu/kernels/running.h. */
 static bool is_for_numpy(const struct reduction *r)
 {
     bool is_float = r->row == ROW_float32 || r->row == ROW_float64;
-    return !is_float && !queue_writes(r->input.array) &&
-           queue_weight(np_array_of(r->input.array)) / LARGE < queue_threshold;
+    return !is_float && !queue_writes(r->input.array) && !is_large(r);
 }
 
 static PyObject *accumulate(PyObject *module, PyObject *args)
