@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -423,3 +424,78 @@ def test_complex_numbers_are_searched(xp: Any) -> Any:
     v = xp.array(rng.integers(-1, 11, (40_000, 2)) * 1.0).view("c16")[:, 0]
     found = [xp.searchsorted(a, v.copy(), side) for side in ("left", "right")]
     return found, a.searchsorted(v.reshape(200, 200)), xp.searchsorted(a.real, v)
+
+
+# -- Code of the program that runs while an array waits -----------------------------------
+
+
+def call_with_handler(
+    call: Callable[[Array], Any],
+    handler: Callable[[Array], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Any:
+    """Call a function of an array whose own warning a handler receives meanwhile."""
+    a, zeros = mxnp.arange(400_000.0), mxnp.zeros(400_000)
+    with warnings.catch_warnings(), monkeypatch.context() as context:
+        warnings.simplefilter("always")
+        context.setattr(warnings, "showwarning", lambda *_, **__: handler(a))
+        a /= zeros
+        return call(a)
+
+
+def shrink(a: Array) -> None:
+    a.resize(16, refcheck=False)
+
+
+def write(a: Array) -> None:
+    a[...] = -mxnp.arange(400_000.0)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_an_array_that_shrinks_before_it_is_sorted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for call in (
+        lambda a: a.sort() or a,
+        lambda a: a.partition(3) or a,
+        mxnp.argsort,
+    ):
+        assert call_with_handler(call, shrink, monkeypatch).shape == (16,)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_an_array_that_is_written_before_it_is_sorted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for call in (lambda a: a.sort() or a, lambda a: a[mxnp.argsort(a)]):
+        found = call_with_handler(call, write, monkeypatch)
+        assert (found == mxnp.arange(-399_999.0, 1)).all()
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_an_array_that_is_locked_before_it_is_sorted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def lock(a: Array) -> None:
+        a.flags.writeable = False
+
+    with pytest.raises(ValueError, match="read-only"):
+        call_with_handler(lambda a: a.sort(), lock, monkeypatch)
+
+
+def test_an_array_that_shrinks_before_a_mask_selects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mask = mxnp.arange(400_000) % 2 == 0
+    mask.sum()
+    with pytest.raises(IndexError, match="boolean index did not match"):
+        call_with_handler(lambda a: a[mask], shrink, monkeypatch)
+
+
+def test_an_array_that_is_written_before_a_mask_selects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mask = mxnp.arange(400_000) % 2 == 0
+    mask.sum()
+    found = call_with_handler(lambda a: a[mask], write, monkeypatch)
+    assert (found == -mxnp.arange(0.0, 400_000, 2)).all()

@@ -68,21 +68,31 @@ static int selection_wait_for(const struct source *mask, const struct source *fr
     return status;
 }
 
-/* Select elements of `from` or, if it is NULL, positions.  Return 1, 0 if NumPy has to select,
- * or -1 with an exception set. */
-static int select_elements(const struct source *mask, const struct source *from, int row,
-                           PyObject **out)
+/* Read a mask, and the array of its shape from which it selects, unless that is NULL. */
+static bool read_mask(PyObject *mask, PyObject *a, struct source *where, struct source *from)
+{
+    return is_large(mask) && source_read(mask, where) && where->code == ROW_bool &&
+           is_plain(where) &&
+           (!a || (source_read(a, from) && is_plain(from) &&
+                   PyArray_NDIM(from->np_array) == PyArray_NDIM(where->np_array) &&
+                   PyArray_SAMESHAPE(from->np_array, where->np_array)));
+}
+
+static bool are_contiguous(const struct source *mask, const struct source *from)
+{
+    return PyArray_IS_C_CONTIGUOUS(mask->np_array) &&
+           (!from || PyArray_IS_C_CONTIGUOUS(from->np_array));
+}
+
+/* Select elements that are computed, in the queue, which is left.  The elements that were
+ * counted are written only if no code of the program has changed an array meanwhile.  Return 1,
+ * 0 if NumPy has to select, or -1 with an exception set. */
+static int select_computed(const struct source *mask, const struct source *from, PyObject **out)
 {
     struct mx_compaction c;
-    *out = NULL;
-    int done = is_for_device(mask, from) ? select_on_device(mask, from, out) : 0;
-    if (done != 0)
-        return done;
-    if (!PyArray_IS_C_CONTIGUOUS(mask->np_array) ||
-        (from && !PyArray_IS_C_CONTIGUOUS(from->np_array)))
-        return 0;
-    if (selection_wait_for(mask, from) < 0 || queue_enter() < 0)
-        return -1;
+    struct array *roots[] = {root_of(mask->array), root_of((from ? from : mask)->array)};
+    const int64_t versions[] = {roots[0]->version, roots[1]->version};
+    int row = from ? from->code : ROW_int64;
     int64_t begin = profile_is_on ? mx_now() : 0;
     const uint8_t *is_true = (const uint8_t *)source_elements(mask);
     int status = core->mx_compact_count(&c, is_true, PyArray_SIZE(mask->np_array));
@@ -90,16 +100,21 @@ static int select_elements(const struct source *mask, const struct source *from,
     if (status != MX_OK)
         return 0;
     intptr_t n = c.begins[c.n_chunks];
+    roots[0]->n_holds++;
+    roots[1]->n_holds++;
     if (n > 0)
         *out = new_row(row, n);
-    status = n == 0 ? 0 : *out && queue_enter() == 0 ? 1 : -1;
+    roots[0]->n_holds--;
+    roots[1]->n_holds--;
+    bool is_same = roots[0]->version == versions[0] && roots[1]->version == versions[1];
+    status = n == 0 ? 0 : !*out ? -1 : is_same && queue_try_enter();
     if (status > 0) {
         core->mx_compact_write(&c, from ? source_elements(from) : NULL, dtype_itemsizes[row],
                                PyArray_BYTES(queue_ready(*out)));
         queue_leave();
-    }
-    if (status < 0)
+    } else {
         Py_CLEAR(*out);
+    }
     core->mx_compact_free(&c);
     if (profile_is_on && status > 0)
         profile_computed(begin, from ? "getitem" : "nonzero", PyArray_SIZE(mask->np_array),
@@ -107,25 +122,37 @@ static int select_elements(const struct source *mask, const struct source *from,
     return status;
 }
 
+/* Select elements of an array or, if it is NULL, positions.  Return as select_computed(). */
+static int select_elements(PyObject *mask, PyObject *a, PyObject **out)
+{
+    struct source where, array, *from = a ? &array : NULL;
+    *out = NULL;
+    if (!read_mask(mask, a, &where, from))
+        return 0;
+    int done = is_for_device(&where, from) ? select_on_device(&where, from, out) : 0;
+    if (done != 0)
+        return done;
+    if (!are_contiguous(&where, from))
+        return 0;
+    if (selection_wait_for(&where, from) < 0 || queue_enter() < 0)
+        return -1;
+    /* Code of the program may have run. */
+    if (read_mask(mask, a, &where, from) && are_contiguous(&where, from) &&
+        !queue_writes(mask) && !(a && queue_writes(a)))
+        return select_computed(&where, from, out);
+    queue_leave();
+    return 0;
+}
+
 int selection_take(PyObject *a, PyObject *mask, PyObject **out)
 {
-    struct source from, where;
-    if (!is_large(mask) || !source_read(mask, &where) || where.code != ROW_bool ||
-        !source_read(a, &from) || PyArray_NDIM(from.np_array) != PyArray_NDIM(where.np_array) ||
-        !PyArray_SAMESHAPE(from.np_array, where.np_array) || !is_plain(&from) ||
-        !is_plain(&where))
-        return 0;
-    return select_elements(&where, &from, from.code, out);
+    return select_elements(mask, a, out);
 }
 
 /* Find the positions in a flat mask.  Return 1, 0 or -1. */
 static int find_positions(PyObject *mask, PyObject **out)
 {
-    struct source where;
-    if (!is_large(mask) || !source_read(mask, &where) || where.code != ROW_bool ||
-        !is_plain(&where))
-        return 0;
-    return select_elements(&where, NULL, ROW_int64, out);
+    return select_elements(mask, NULL, out);
 }
 
 PyObject *selection_positions(PyObject *mask)

@@ -6,11 +6,12 @@
 #include "python/record/queue.h"
 #include "python/record/source.h"
 
-/* Read what is sorted along an axis.  Return false if NumPy has to sort it. */
+/* Read what is sorted along an axis.  Code of the program may have run while the array waited,
+ * so call it afterwards.  Return false if NumPy has to sort it. */
 static bool read_sort(PyObject *a, int axis, int kind, struct mx_sort *sort)
 {
     struct source source;
-    if (!is_array(a) || !source_read(a, &source) || !core->mx_sort_has(source.code))
+    if (!source_read(a, &source) || !core->mx_sort_has(source.code))
         return false;
     PyArray_Descr *dtype = PyArray_DESCR(source.np_array);
     PyArray_Descr *plain = PyArray_DescrFromType(dtype_type_number(source.code));
@@ -73,11 +74,13 @@ static int partition_row(const void *partition) { return core->mx_partition_row(
 static int call_core(PyObject *a, int (*function)(const void *), const void *job,
                      const char *name, bool has_positions)
 {
-    if (queue_enter() < 0)
-        return -1;
     struct array *root = root_of(a);
-    int64_t begin = profile_is_on ? mx_now() : 0;
     root->n_holds++;
+    if (queue_enter() < 0) {
+        root->n_holds--;
+        return -1;
+    }
+    int64_t begin = profile_is_on ? mx_now() : 0;
     PyThreadState *saved = PyEval_SaveThread();
     int status = function(job);
     queue_leave();
@@ -86,6 +89,18 @@ static int call_core(PyObject *a, int (*function)(const void *), const void *job
     if (profile_is_on && status == MX_OK)
         note_cost(a, name, has_positions, begin);
     return status == MX_OK;
+}
+
+static bool can_write(PyObject *a)
+{
+    return is_array(a) && PyArray_ISWRITEABLE(np_array_of(a));
+}
+
+/* Leave a call to NumPy after prepare_to_write(). */
+static PyObject *leave_to_numpy(void)
+{
+    queue_after_write();
+    Py_RETURN_NOTIMPLEMENTED;
 }
 
 /* Wait for an array, and note that it is written. */
@@ -106,11 +121,13 @@ static PyObject *sort(PyObject *module, PyObject *args)
     int axis, kind;
     if (!PyArg_ParseTuple(args, "Oii:sort", &a, &axis, &kind))
         return NULL;
-    if (!read_sort(a, axis, kind, &sort) || !PyArray_ISWRITEABLE(np_array_of(a)) ||
-        !source_is_apart(np_array_of(a)))
+    if (!can_write(a))
         Py_RETURN_NOTIMPLEMENTED;
     if (prepare_to_write(a) < 0)
         return NULL;
+    if (!can_write(a) || queue_uses(a) || !read_sort(a, axis, kind, &sort) ||
+        !source_is_apart(np_array_of(a)))
+        return leave_to_numpy();
     sort.data = PyArray_BYTES(queue_ready(a));
     int status = call_core(a, sort_rows, &sort, "sort", false);
     if (status == 0) {
@@ -138,10 +155,12 @@ static PyObject *argsort(PyObject *module, PyObject *args)
     int axis, kind, continues;
     if (!PyArg_ParseTuple(args, "OiiOp:argsort", &a, &axis, &kind, &positions, &continues))
         return NULL;
-    if (!read_sort(a, axis, kind, &sort) || !are_positions(positions, a))
+    if (!is_array(a))
         Py_RETURN_NOTIMPLEMENTED;
     if (sorting_wait_for(a, false) < 0)
         return NULL;
+    if (queue_writes(a) || !read_sort(a, axis, kind, &sort) || !are_positions(positions, a))
+        Py_RETURN_NOTIMPLEMENTED;
     sort.data = PyArray_BYTES(queue_ready(a));
     set_positions(&sort, queue_ready(positions), axis);
     sort.continues = continues;
@@ -178,15 +197,18 @@ static PyObject *partition(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO!O:partition", &a, &PyTuple_Type, &tuple, &positions))
         return NULL;
     bool has_positions = positions != Py_None;
-    if (!read_sort(a, 0, NPY_QUICKSORT, &sort) || !core->mx_partition_has(sort.dtype) ||
-        sort.ndim != 0 || sort.stride != dtype_itemsizes[sort.dtype] ||
-        !PyArray_ISWRITEABLE(np_array_of(a)) || (has_positions && !are_positions(positions, a)))
-        Py_RETURN_NOTIMPLEMENTED;
-    int n_places = read_places(tuple, sort.n, places);
-    if (n_places == 0)
+    if (!can_write(a) || (has_positions && !can_write(positions)))
         Py_RETURN_NOTIMPLEMENTED;
     if (prepare_to_write(a) < 0 || (has_positions && prepare_to_write(positions) < 0))
         return NULL;
+    if (!can_write(a) || queue_uses(a) || !read_sort(a, 0, NPY_QUICKSORT, &sort) ||
+        !core->mx_partition_has(sort.dtype) || sort.ndim != 0 ||
+        sort.stride != dtype_itemsizes[sort.dtype] ||
+        (has_positions && !are_positions(positions, a)))
+        return leave_to_numpy();
+    int n_places = read_places(tuple, sort.n, places);
+    if (n_places == 0)
+        return leave_to_numpy();
     struct mx_partition partition = {
         sort.dtype, sort.sort, sort.argsort, sort.array, PyArray_DATA(queue_ready(a)),
         NULL,       sort.n,    places,       n_places};

@@ -78,9 +78,11 @@ static const char *name_of(const struct mx_instruction *in)
     }
 }
 
+bool queue_try_enter(void) { return forks > 0 || core->mx_stream_try_enter(); }
+
 int queue_enter(void)
 {
-    while (forks == 0 && !core->mx_stream_try_enter()) {
+    while (!queue_try_enter()) {
         PyThreadState *saved = PyEval_SaveThread();
         core->mx_stream_enter();
         core->mx_stream_leave();

@@ -154,6 +154,10 @@ static inline void queue_after_write(void)
 /* Enter the stream, which waits for the threads inside, and leave it.  Return 0, or -1 with an
  * exception set. */
 int queue_enter(void);
+
+/* The same without waiting for another thread, so that no code of the program runs.  Return
+ * whether the queue is entered. */
+bool queue_try_enter(void);
 void queue_leave(void);
 
 /* Methods of the module. */
