@@ -106,6 +106,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "histogram whole": lambda np, a: np.histogram(np.floor(a(x_)), 100)[0],
     "histogram range": lambda np, a: np.histogram(a(x_), 33, (-10, 20.5))[0],
     "histogram density": lambda np, a: np.histogram(a(x_), 9, density=True)[0],
+    "clip by numbers of two kinds": lambda np, a: np.clip(
+        a(k_).astype("i2"), 0.5, numpy.float32(2)
+    ),
+    "clip by numbers of NumPy": lambda np, a: np.clip(
+        a(k_).astype("u2"), numpy.int16(1), numpy.float32(2)
+    ),
+    "clip by a complex number": lambda np, a: np.clip(
+        a(k_).astype("u2"), 2j, numpy.float32(2)
+    ),
     "histogram bins": lambda np, a: np.histogram(a(x_), [-3, 0, 5.5])[0],
 }
 

@@ -318,9 +318,13 @@ static PyObject *clip(PyObject *module, PyObject *args)
     PyObject *inputs[3], *out;
     if (!PyArg_ParseTuple(args, "OOOO", &inputs[0], &inputs[1], &inputs[2], &out))
         return NULL;
-    int row = read_three(&call, inputs) ? promote(&call.inputs[0], &call.inputs[1]) : -1;
+    bool is_read = read_three(&call, inputs);
+    /* NumPy promotes numbers of Python last, and looks for a dtype that holds all others. */
+    int least = is_read ? call.inputs[1].code : 0, most = is_read ? call.inputs[2].code : 0;
+    int first = least >= NTYPES || (most < NTYPES && most > least) ? 2 : 1;
+    int row = is_read ? promote(&call.inputs[0], &call.inputs[first]) : -1;
     if (row >= 0)
-        row = promote(&(struct source){.code = row}, &call.inputs[2]);
+        row = promote(&(struct source){.code = row}, &call.inputs[3 - first]);
     if (row < 0)
         return call_refuse();
     signed char code = (signed char)row;
