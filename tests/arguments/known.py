@@ -117,7 +117,7 @@ DIFFERENT = [
         "large",
     ),
     Known(
-        r"np\.select\(([^\[(]|.*, (\d|True|False|None))",
+        r"np\.select\((\[[^\]]*\], )?(-?\d|True|False|None)",
         "NumPy's dispatcher reads the lists before its code does, with another message",
         "np.select(7, [f1, i1])",
         "large",
