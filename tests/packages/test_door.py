@@ -1815,6 +1815,17 @@ def callback_of_numpy(np, p, x):
 
 
 @use
+def callback_in_a_pool(np, p, x):
+    import asyncio
+
+    def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    return p.apply_in_pool(own, x), asyncio.run(p.apply_in_executor(own, x))
+
+
+@use
 def callback_of_numpy_class(np, p, x):
     return p.apply(np.ndarray.sum, x), p.apply(np.ndarray.copy, x)
 

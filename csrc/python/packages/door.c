@@ -563,6 +563,16 @@ static PyObject *run_callback(PyObject *function, PyObject *const *args, size_t 
     return result;
 }
 
+/* Check for NumPy's own arrays, which the program hardly has.  A package then called through
+ * the standard library, such as a pool of threads. */
+static bool has_numpys(PyObject *const *args, Py_ssize_t n)
+{
+    Py_ssize_t i = 0;
+    while (i < n && Py_TYPE(args[i]) != np_array_type)
+        i++;
+    return i < n;
+}
+
 static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t flags,
                                PyObject *names)
 {
@@ -570,8 +580,10 @@ static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t
     PyObject *inlined[N_INLINE], *result;
     Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
     int owner = owner_of_caller();
-    if (owner < PACKAGE)
-        return owner < 0 ? NULL : run(function, args, flags, names);
+    if (owner < 0)
+        return NULL;
+    if (owner < PACKAGE && !(owner == NOBODY && has_numpys(args, n)))
+        return run(function, args, flags, names);
     PyObject **row = n <= N_INLINE ? inlined : PyMem_Malloc((size_t)n * sizeof *row);
     if (!row)
         return PyErr_NoMemory();
