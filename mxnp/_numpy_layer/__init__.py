@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mxnp._bridge import set_layer_loader
+from mxnp._bridge import set_layers
 from mxnp._namespace.ways import loading
 
 
@@ -19,4 +19,20 @@ def find_layer(original: Any) -> Any:
         return find_layer(original)
 
 
-set_layer_loader(find_layer)
+def is_refused(
+    original: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+) -> bool:
+    """Return whether NumPy refuses a call before the function's code runs."""
+    from .layer import find_dispatcher
+
+    dispatcher = find_dispatcher(original)
+    if dispatcher is None:
+        return False
+    try:
+        tuple(dispatcher(*args, **(kwargs or {})))
+    except TypeError:
+        return True
+    return False
+
+
+set_layers(find_layer, is_refused)

@@ -290,6 +290,38 @@ def find_layer(original: Any) -> Any:
             raise
 
 
+def find_dispatcher(original: Any) -> types.FunctionType | None:
+    """
+    Return the function that shows NumPy the arrays of a call, before the call.
+
+    Parameters
+    ----------
+    original : callable
+        A function of NumPy.
+
+    Returns
+    -------
+    function or None
+        The one that has its name or, if there is none, its parameters.
+    """
+    code = getattr(original, "__wrapped__", None)
+    if type(code) is not types.FunctionType:
+        return None
+    found: dict[str, types.FunctionType] = {
+        name: value
+        for name, value in code.__globals__.items()
+        if name.endswith("_dispatcher")
+        and _parameters_of(value) == _parameters_of(code)
+    }
+    own = found.get(f"_{code.__name__}_dispatcher")
+    return own or next(iter(found.values()), None)
+
+
+def _parameters_of(function: types.FunctionType) -> tuple[str, ...]:
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
 def copy_functions(module: types.ModuleType, **replaced: Any) -> types.SimpleNamespace:
     """
     Return second functions with the code of a module of NumPy, for other arrays.

@@ -20,7 +20,7 @@ from .reductions import can_hold_reduced, finish, is_bfloat16, reduce_by
 
 _add, _divide = named(numpy.add), named(numpy.true_divide)
 _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
-_logical_or, _not_equal = named(numpy.logical_or), named(numpy.not_equal)
+_logical_or = named(numpy.logical_or)
 _square, _sqrt = named(numpy.square), named(numpy.sqrt)
 _multiply, _rint = named(numpy.multiply), named(numpy.rint)
 
@@ -255,7 +255,7 @@ _std = finish_deviation(_variance)
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     if type(a) is not ndarray or not is_core_dtype(a.dtype):
         return NotImplemented
-    is_true = a if a.dtype.kind == "b" else _not_equal(a, 0)
+    is_true = a if a.dtype.kind == "b" else a.astype(bool)
     return finish(reduce_by(_add, is_true, axis, numpy.intp, keepdims=keepdims))
 
 

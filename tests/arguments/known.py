@@ -117,12 +117,6 @@ DIFFERENT = [
         "large",
     ),
     Known(
-        r"np\.select\((\[[^\]]*\], )?(-?\d|True|False|None)",
-        "NumPy's dispatcher reads the lists before its code does, with another message",
-        "np.select(7, [f1, i1])",
-        "large",
-    ),
-    Known(
         r"triangular\(.*np\.mean",
         "NumPy's message names the class of the function",
         "np.random.default_rng(1).triangular(1, np.mean, 4)",

@@ -94,6 +94,13 @@ def test_layers_warn_and_fail_once(
         "np.fft.ifftn(c2, s=(0,))",
         "np.nanmean(n1, where=[])",
         "np.tri(400, like=7)",
+        # NumPy's dispatcher raises before the code runs.
+        "np.select(7, [f1, i1])",
+        "np.select([b1], f1[0], 5)",
+        "np.select([b1, b1], np.float64)",
+        "np.hstack(np.float64, dtype='f4', casting='no')",
+        "np.hstack(7)",
+        "np.gradient(7, [f1])",
     ],
 )
 def test_calls_warn_and_fail_once(xp: types.ModuleType, call: str) -> Any:

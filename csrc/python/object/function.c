@@ -24,6 +24,7 @@ static PyObject *out_name, *dtype_name, *casting_name, *like_name, *overwrite_na
 static bool is_intercepted;    /* __call__ of the class is replaced, and has to be called */
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
 static PyObject *load_layer;   /* a function that returns the layer of a NumPy function */
+static PyObject *is_refused;   /* whether NumPy's dispatcher of the function refuses a call */
 
 /* From Python 3.12 on, a class loses its vectorcall when __call__ is set. */
 static void restore_vectorcall(PyTypeObject *type)
@@ -56,11 +57,16 @@ static PyObject *set_counterparts(PyObject *module, PyObject *dict)
     Py_RETURN_NONE;
 }
 
-static PyObject *set_layer_loader(PyObject *module, PyObject *loader)
+static PyObject *set_layers(PyObject *module, PyObject *args)
 {
+    PyObject *load, *refuses;
     (void)module;
+    if (!PyArg_ParseTuple(args, "OO:set_layers", &load, &refuses))
+        return NULL;
     Py_XDECREF(load_layer);
-    load_layer = Py_NewRef(loader);
+    Py_XDECREF(is_refused);
+    load_layer = Py_NewRef(load);
+    is_refused = Py_NewRef(refuses);
     Py_RETURN_NONE;
 }
 
@@ -71,9 +77,11 @@ PyMethodDef function_module_methods[] = {
     {"set_counterparts", set_counterparts, METH_O,
      "set_counterparts(counterparts)\n--\n\n"
      "Set the dict from NumPy's functions to those of mxnp."},
-    {"set_layer_loader", set_layer_loader, METH_O,
-     "set_layer_loader(load)\n--\n\n"
-     "Set the function that returns NumPy's code for one of its functions, over mxnp arrays."},
+    {"set_layers", set_layers, METH_VARARGS,
+     "set_layers(load, is_refused)\n--\n\n"
+     "Set the functions that return NumPy's code for one of its functions, over mxnp arrays, "
+     "and "
+     "whether NumPy refuses a call of it before that code runs."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -540,6 +548,21 @@ static PyObject *run_layer(struct function *f, PyObject *args, PyObject *kwargs)
     return adopt_from_layer(result, args, kwargs);
 }
 
+/* Check whether a layer raised a TypeError in place of NumPy's dispatcher, which comes before
+ * its code. */
+static bool comes_too_late(const struct function *f, PyObject *args, PyObject *kwargs)
+{
+    PyObject *type, *value, *traceback;
+    if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_TypeError))
+        return false;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *answer = PyObject_CallFunctionObjArgs(is_refused, f->wrapped, args,
+                                                    kwargs ? kwargs : Py_None, NULL);
+    Py_XDECREF(answer);
+    PyErr_Restore(type, value, traceback); /* drops one of the helper */
+    return answer == Py_True;
+}
+
 /* Call one of the ways in which mxnp computes a call.  Return 1 with the result, 0 if it leaves
  * the call to the next way, or -1 with an exception set. */
 static int try_way(PyObject *(*way)(struct function *, PyObject *, PyObject *),
@@ -549,7 +572,8 @@ static int try_way(PyObject *(*way)(struct function *, PyObject *, PyObject *),
     *result = way(f, args, kwargs);
     if (!*result && !PyErr_Occurred())
         return 0;
-    if (!is_left_to_numpy(*result, failures_before, way == run_layer))
+    bool is_layer = way == run_layer && !comes_too_late(f, args, kwargs);
+    if (!is_left_to_numpy(*result, failures_before, is_layer))
         return *result ? 1 : -1;
     Py_CLEAR(*result);
     PyErr_Clear();
