@@ -125,9 +125,9 @@ def assert_accurate(
     ), where
     mine = ours.__array__()
     numpys = numpy.asarray(theirs)
-    assert (mine.dtype, mine.shape, mine.strides) == (
+    assert (mine.dtype, mine.shape, steps_of(mine)) == (
         *(numpys.dtype, numpys.shape),
-        numpys.strides,
+        steps_of(numpys),
     ), where
     unit = float(numpy.finfo(numpys.dtype).eps) / 2
     steps = steps or math.ceil(math.log2(max(n, 2))) + 16
