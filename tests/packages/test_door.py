@@ -255,6 +255,7 @@ def list_that_another_thread_reads(np, p, x):
         return y
 
     p.solve(lambda y, given: own(y), x, (items,))
+    p.apply(lambda y, given: own(y), x, items)
     assert seen == [np.ndarray] * len(seen)
     return len(seen)
 
