@@ -33,6 +33,13 @@ class _DerivedType(type):
         return issubclass(subclass, cls.__mro__[1])
 
 
+def _mark(function: _Any, name: str) -> None:
+    """Note what holds for a function of NumPy that draws random numbers."""
+    function.is_maker = True
+    if name == "shuffle":
+        function.depth = 0  # it changes the program's own list
+
+
 class _WrappedMethod:
     """A method of NumPy that takes and returns mxnp arrays, wrapped on first use."""
 
@@ -47,9 +54,7 @@ class _WrappedMethod:
         method = getattr(instance._original, name)
         function = _Function(method)
         function.__reduce__ = _partial(_reduce_method, _ref(instance), method)
-        function.is_maker = True
-        if name == "shuffle":
-            function.depth = 0  # NumPy's changes the program's own list
+        _mark(function, name)
         drawn = getattr(instance, "bit_generator", instance._original)
         _ways.attach(function, f"random.{self.member.__qualname__}", drawn)
         if getattr(type(instance), name, None) is self.member:
@@ -219,9 +224,7 @@ _mirror.populate(_sys.modules[__name__], _numpy.random)
 for _name in _random.__all__:
     _function = _mirror.find_counterpart(getattr(_random, _name), "numpy.random")
     if isinstance(_function, _Function):
-        _function.is_maker = True
-        if _name == "shuffle":
-            _function.depth = 0
+        _mark(_function, _name)
         _state_of_module = getattr(_function.__wrapped__, "__self__", None)
         if isinstance(_state_of_module, _random.RandomState):
             _ways.attach(_function, f"random.RandomState.{_name}", _state_of_module)

@@ -76,8 +76,9 @@ static bool is_glibcs(void)
            own.dli_fbase == libc.dli_fbase;
 }
 
-/* Larger blocks than the first limit are mapped one by one.  The second one is that of the free
- * end of the heap.  M_TOP_PAD stays small, because calloc clears what it adds to the heap. */
+/* malloc maps each block above M_MMAP_THRESHOLD by itself, and keeps M_TRIM_THRESHOLD of free
+ * memory at the end of the heap.  M_TOP_PAD stays small, because calloc clears what it adds to
+ * the heap. */
 void mx_alloc_keep(size_t nbytes)
 {
     if (!is_glibcs())

@@ -39,7 +39,7 @@ static struct mx_axes axes_of(struct mx_program *program, intptr_t **strides)
     return axes;
 }
 
-/* Sums that keep NumPy's order determine that of the axes. */
+/* Sorts the axes by the inputs of sums that keep NumPy's order or, without any, by all. */
 static void sort_axes(struct mx_program *program)
 {
     intptr_t *strides[program->n_accesses];

@@ -468,17 +468,23 @@ static bool are_callbacks(PyObject *x)
     return i < n;
 }
 
-bool convert_has_callback(PyObject *args, PyObject *kwargs)
+/* Check whether a test is true of an argument. */
+static bool has_argument(PyObject *args, PyObject *kwargs, bool (*test)(PyObject *x))
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
     for (Py_ssize_t i = 0; i < PyTuple_Size(args); i++)
-        if (are_callbacks(PyTuple_GetItem(args, i)))
+        if (test(PyTuple_GetItem(args, i)))
             return true;
     while (kwargs && PyDict_Next(kwargs, &at, &key, &value))
-        if (are_callbacks(value))
+        if (test(value))
             return true;
     return false;
+}
+
+bool convert_has_callback(PyObject *args, PyObject *kwargs)
+{
+    return has_argument(args, kwargs, are_callbacks);
 }
 
 /* Check whether a function that returns views if possible had to read elements after all. */
@@ -530,25 +536,12 @@ static PyObject *call_numpy(PyObject *callable, PyObject *positional, PyObject *
     return result;
 }
 
+/* Check for a subclass of numpy.ndarray as an argument.  NumPy calls its method
+ * __array_finalize__, which may read elements, and must be called once. */
 static bool is_subclass(PyObject *x)
 {
     return PyType_Check(x) && x != (PyObject *)np_array_type &&
            PyType_IsSubtype((PyTypeObject *)x, np_array_type);
-}
-
-/* Check whether an argument is a subclass of numpy.ndarray.  NumPy calls its method
- * __array_finalize__, which may read elements, and must be called once. */
-static bool has_subclass(PyObject *positional, PyObject *named)
-{
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    for (Py_ssize_t i = 0; i < PyTuple_Size(positional); i++)
-        if (is_subclass(PyTuple_GetItem(positional, i)))
-            return true;
-    while (named && PyDict_Next(named, &at, &key, &value))
-        if (is_subclass(value))
-            return true;
-    return false;
 }
 
 /* Run what the arrays of a call wait for, after the call failed.  An exception from there comes
@@ -569,7 +562,7 @@ static void fail_after_queue(struct call_args *call_args)
 static PyObject *call(const struct function *f, PyObject *callable, PyObject *positional,
                       PyObject *named, struct call_args *call_args)
 {
-    bool reads = !f->is_view || queue_is_idle() || has_subclass(positional, named);
+    bool reads = !f->is_view || queue_is_idle() || has_argument(positional, named, is_subclass);
     if (convert_prepare(call_args, reads) < 0)
         return NULL;
     PyObject *result = call_numpy(callable, positional, named);

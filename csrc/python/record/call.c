@@ -60,7 +60,7 @@ static PyObject *new_result(const struct source *sources, int n, int row,
 }
 
 /* Return the row of the dtype that a scalar must fit: that of the loop or, for a loop over
- * bool, that of the other operand.  NumPy converts integers of Python to int64 for it. */
+ * bool, that of the other operand.  NumPy makes an int64 of a Python int for it. */
 static int row_to_fit(const struct call *call, int i)
 {
     int row = call->signature->in[i];
