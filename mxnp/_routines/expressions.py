@@ -14,6 +14,7 @@ as an object of another package.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -340,17 +341,17 @@ def _instructions(code: bytes) -> Iterator[tuple[int, str, int]]:
 
 # -- Calls from the bridge -------------------------------------------------------------
 
-_CACHE_SIZE = 500  # code objects whose steps are cached
-_known: dict[int, tuple[CodeType, dict[int, Step]]] = {}
+# The steps of code objects that exist, by the objects' addresses.
+_steps: dict[int, tuple[weakref.ref[CodeType], dict[int, Step]]] = {}
 
 
 def _step_at(frame: FrameType) -> Step | None:
     code = frame.f_code
-    if id(code) not in _known:
-        if len(_known) >= _CACHE_SIZE:
-            _known.clear()
-        _known[id(code)] = code, Reader(code).read()
-    return _known[id(code)][1].get(frame.f_lasti)
+    address = id(code)
+    if address not in _steps:
+        reference = weakref.ref(code, lambda _: _steps.pop(address, None))
+        _steps[address] = reference, Reader(code).read()
+    return _steps[address][1].get(frame.f_lasti)
 
 
 def _is_watched() -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import operator
 import os
 import random
@@ -403,6 +404,18 @@ def test_variables_are_not_held() -> None:
     y, is_gone = compute()
     assert is_gone
     assert y[0] == 3
+
+
+def test_code_is_not_held() -> None:
+    """A program may make functions for as long as it runs."""
+    a, _ = shared()
+    names: dict[str, Any] = {"a": a}
+    exec("def compute(): return a * 2 + 1", names)
+    assert names["compute"]()[0] == 3
+    gone = weakref.ref(names["compute"].__code__)
+    del names["compute"]
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_snapshot_of_the_variables_stays() -> None:
