@@ -15,9 +15,9 @@ import hypothesis
 import numpy
 import pytest
 
-# Unless a lane chose the device, the tests run as on a machine without an NVIDIA GPU. Processes
+# Unless a lane chose CUDA, the tests run as on a machine without an NVIDIA GPU. Processes
 # that they start, and other packages, do the same.
-if "MXNP_DEVICE" not in os.environ:
+if os.environ.get("MXNP_DEVICE") != "cuda":
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 from support.lanes import ON_GPU
