@@ -211,7 +211,6 @@ copy.copy(a)
 DTYPES_OF_VIEWS = ["f8", "D", "u1", "M8[D]", "S3", "O", STRUCTURED]
 
 
-@pytest.mark.sampled(3)
 @each(VIEWS)
 @pytest.mark.parametrize("dtype", DTYPES_OF_VIEWS, ids=named)
 def test_views_share_memory(xp: Library, dtype: Any, expression: str) -> Any:
@@ -369,7 +368,6 @@ BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_
 UNARY = ["neg", "pos", "abs", "invert", "index", "not_", "truth"]
 
 
-@pytest.mark.sampled(3)
 @every_dtype
 @pytest.mark.parametrize("name", BINARY)
 def test_operators(xp: Library, dtype: Any, name: str) -> Any:
@@ -386,7 +384,6 @@ def test_operators(xp: Library, dtype: Any, name: str) -> Any:
     ]  # fmt: skip
 
 
-@pytest.mark.sampled(7)
 @every_dtype
 @every_layout
 def test_unary_operators(xp: Library, dtype: Any, layout: Any) -> Any:
@@ -394,7 +391,6 @@ def test_unary_operators(xp: Library, dtype: Any, layout: Any) -> Any:
     return [outcome(getattr(operator, name), a) for name in UNARY]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.any_last_bit
 @every_dtype
 @pytest.mark.parametrize("name", [name.strip("_") for name in BINARY[:13]])
@@ -525,7 +521,6 @@ FLAGS = ["C", "F", "W", "A", "X", "FNC", "FORC", "BEHAVED", "CARRAY", "FARRAY",
          "WRITEBACKIFCOPY", "CONTIGUOUS", "FORTRAN"]  # fmt: skip
 
 
-@pytest.mark.sampled(7)
 @every_dtype
 @every_layout
 def test_attributes(xp: Library, dtype: Any, layout: Any) -> Any:
@@ -601,7 +596,6 @@ def test_an_array_has_no_dict(xp: Library) -> Any:
     return hasattr(a, "__dict__"), outcome(setattr, a, "x", 1), outcome(vars, a)
 
 
-@pytest.mark.sampled(7)
 @every_dtype
 @every_layout
 def test_flat(xp: Library, dtype: Any, layout: Any) -> Any:
@@ -738,7 +732,6 @@ a.__complex__()
 """
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.any_last_bit
 @each(METHODS)
 @pytest.mark.parametrize("dtype", ["f8", "f2", "i4", "D", "?", "M8[D]", "U3", "T", "O"])
@@ -782,7 +775,6 @@ np.put_along_axis(a, np.zeros((3, 1), int), 7, axis=1)
 """
 
 
-@pytest.mark.sampled(5)
 @each(IN_PLACE)
 @pytest.mark.parametrize("dtype", ["f8", "i2", "D", "M8[D]", "S3", "T", "O"])
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided", "read-only"])
@@ -863,7 +855,6 @@ def test_view_as_another_dtype(xp: Library, layout: Any, dtype: str) -> Any:
     return view, shares, outcome(a.view, dtype, type(a)), outcome(a.view, type(a))
 
 
-@pytest.mark.sampled(7)
 @every_dtype
 @every_layout
 def test_bytes_and_lists(xp: Library, dtype: Any, layout: Any) -> Any:
@@ -878,7 +869,6 @@ def test_bytes_and_lists(xp: Library, dtype: Any, layout: Any) -> Any:
     ]  # fmt: skip
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d not in ("O", "T")], ids=named)
 @every_layout
 def test_files(xp: Library, dtype: Any, layout: Any, tmp_path: Path) -> Any:
@@ -930,7 +920,6 @@ if "override_repr" in numpy.get_printoptions():
     OPTIONS.append({"override_repr": "<{}>".format})
 
 
-@pytest.mark.sampled(7)
 @every_dtype
 @every_layout
 def test_repr_str_format(xp: Library, dtype: Any, layout: Any) -> Any:
@@ -959,7 +948,6 @@ def test_format_of_one_element(xp: Library, spec: str, dtype: str) -> Any:
 
 
 @pytest.mark.any_last_bit
-@pytest.mark.sampled(7)
 @every_dtype
 @every_layout
 def test_conversions(xp: Library, dtype: Any, layout: Any) -> Any:
@@ -970,7 +958,6 @@ def test_conversions(xp: Library, dtype: Any, layout: Any) -> Any:
     return [outcome(kind, each) for kind in kinds for each in (a, one)]
 
 
-@pytest.mark.sampled(7)
 @every_dtype
 @every_layout
 def test_iteration(xp: Library, dtype: Any, layout: Any) -> Any:
@@ -1049,7 +1036,6 @@ def test_generic_alias() -> None:
 # -- copies and pickles --------------------------------------------------------------
 
 
-@pytest.mark.sampled(7)
 @every_dtype
 @every_layout
 def test_copies(xp: Library, dtype: Any, layout: Any) -> Any:
@@ -1071,7 +1057,6 @@ def test_deepcopy_of_objects(xp: Library) -> Any:
     return shallow[:1], deep, type(deep[1]["x"]) is type(inner)
 
 
-@pytest.mark.sampled(7)
 @every_dtype
 @every_layout
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
@@ -1149,7 +1134,6 @@ def test_getsizeof(xp: Library, layout: Any) -> Any:
     return owned, a.__sizeof__() >= a.nbytes or not a.flags.owndata
 
 
-@pytest.mark.sampled(7)
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "T"], ids=named)
 @every_layout
 def test_array_interface(xp: Library, dtype: Any, layout: Any) -> Any:
@@ -1190,7 +1174,6 @@ def test_buffer_protocol_by_name(xp: Library, dtype: Any, layout: Any) -> Any:
     return view.format, view.shape, view.strides, view.tobytes()
 
 
-@pytest.mark.sampled(7)
 @every_dtype
 @every_layout
 def test_memoryview(xp: Library, dtype: Any, layout: Any) -> Any:

@@ -237,7 +237,6 @@ def run(program: str, xp: types.ModuleType, layout: str, size: int) -> Any:
 PROGRAMS = [*ELEMENTWISE, *REDUCTIONS, *SELECTIONS, *ASSIGNMENTS, *OTHERS]
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs(xp: types.ModuleType, program: str, size: int) -> dict[str, Any]:

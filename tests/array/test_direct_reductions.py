@@ -48,7 +48,6 @@ def outcomes(xp: types.ModuleType, x: Any, function: str) -> list[Any]:
     return found
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "dtype", ["float32", "float64", "float16", "int64", "uint8", "complex128"]
 )

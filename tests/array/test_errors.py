@@ -2010,7 +2010,7 @@ def compare(row: str, expected: Outcome) -> None:
         assert ours != expected, "no difference any more"
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(217)
 @pytest.mark.parametrize("row", rows(ERRORS))
 def test_errors(row: str) -> None:
     expected = run(numpy, row)

@@ -86,7 +86,7 @@ def test_plain_numpy_reads_them():
         assert found == {name: facts(each) for name, each in expected.items()}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_mxnp_reads_them_as_its_own(protocol):
     expected = pickle.loads(pickle.dumps(arrays(numpy), protocol))

@@ -138,7 +138,7 @@ def clone(a):
     return out
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.any_nan
 def test_operators_agree(seed):
@@ -169,7 +169,7 @@ def test_ufuncs_agree(seed):
         assert its_warnings == expected_warnings, where
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_inplace_operators_agree(seed):
     rng = random.Random(seed)
@@ -207,7 +207,7 @@ def key(rng):
     return part(rng) if n == 0 else tuple(part(rng) for _ in range(n))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_items_agree(seed):
     rng = random.Random(seed)
@@ -226,7 +226,7 @@ def test_items_agree(seed):
             assert numpy.shares_memory(numpy.asarray(ours), numpy.asarray(y)) == shares
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_assignments_agree(seed):
     rng = random.Random(seed)
@@ -337,7 +337,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_functions_agree(seed):
     rng = random.Random(seed)

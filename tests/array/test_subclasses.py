@@ -374,7 +374,6 @@ def outcome_of(cls: Any, name: str, x: Any) -> Any:
         return type(error), str(error).replace("mxnp", "numpy")
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("owner", [mxnp, numpy], ids=["mxnp", "numpy"])
 @pytest.mark.parametrize("name", MEMBERS)

@@ -332,7 +332,7 @@ def check_next() -> None:
     )
 
 
-@pytest.mark.sampled(41)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [1, 2, ALWAYS], ids=["once", "twice", "from then on"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_a_request_is_refused(program: Program, count: int) -> None:
@@ -352,7 +352,7 @@ def test_a_request_is_refused(program: Program, count: int) -> None:
     assert n > 1, "nothing was asked of the system"
 
 
-@pytest.mark.sampled(23)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "program",
     # Stacks of threads make the size of the heap vary.

@@ -181,7 +181,7 @@ def function_of(name: str, dtype: str) -> Any:
 NOT_COMPILED = {("where", "bool")}
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(35)
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_bits_and_warnings_are_numpys(name, dtype):
     function = function_of(name, dtype)

@@ -318,7 +318,6 @@ def agree(
 # -- values --------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(17)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.nin == 1])
 def test_one_operand_of_each_layout(name: str, dtype: str) -> None:
@@ -339,7 +338,7 @@ def casted(name: str, dtype: str) -> int:
     return ULP.get((name, found.name), 0)
 
 
-@pytest.mark.sampled(41)
+@pytest.mark.sampled(10)
 @each_loop(2)
 def test_two_operands_of_each_layout(name: str, dtypes: tuple[str, ...]) -> None:
     agree(name, dtypes, PAIRS)
@@ -369,7 +368,7 @@ def test_every_pair_of_layouts(name: str) -> None:
     agree(name, dtypes, list(itertools.product(whole, whole)))
 
 
-@pytest.mark.sampled(17)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.nin == 2])
 def test_every_pair_of_dtypes(name: str) -> None:
     for dtypes in itertools.product(DTYPES, DTYPES):
@@ -400,7 +399,7 @@ def test_scalars_on_the_left(function: Any, scalar: str, xp: Library) -> Any:
     return result
 
 
-@pytest.mark.sampled(23)
+@pytest.mark.sampled(17)
 @each_loop(2)
 def test_scalars(name: str, dtypes: tuple[str, ...]) -> None:
     results: list[list[Any]] = [[], []]
@@ -501,7 +500,6 @@ IN_PLACE = [
 UNARY = [operator.neg, operator.pos, operator.invert, abs]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", BINARY, ids=lambda each: each.__name__)
 def test_operators(function: Any, dtype: str, xp: Library) -> Any:
@@ -528,7 +526,6 @@ def test_unary_operators(function: Any, dtype: str, xp: Library) -> Any:
     return [outcome(function, each) for each in given]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", IN_PLACE, ids=lambda each: each.__name__)
 def test_in_place_operators(function: Any, dtype: str, xp: Library) -> Any:
@@ -735,7 +732,6 @@ def narrowed(results: Any) -> Any:
     return results.astype({"f": "f4", "c": "F"}[kind]) if kind in "fc" else results
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["?", "u1", "i4", "i8", "f2", "f4", "f8", "F", "D"])
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "float64", "complex64"])
 @pytest.mark.parametrize("name", WITH_OUT)
@@ -806,6 +802,7 @@ def masks(xp: Library) -> list[Any]:
     ]
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("dtype", ["int16", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("name", ["add", "multiply", "equal", "sqrt", "negative"])
 def test_where(name: str, dtype: str, xp: Library) -> Any:

@@ -85,7 +85,7 @@ def test_no_other_mode(call: Callable[[str], Any]) -> None:
         call("quick")
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("options", "variable", "mode"),
     [

@@ -50,7 +50,7 @@ def outcomes(function: Any, a: Any, number: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.sampled(17)
+@pytest.mark.sampled(21)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", UFUNCS)
 def test_numbers_beside_arrays(xp: Library, name: str, dtype: str) -> list[Any]:

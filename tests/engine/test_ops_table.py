@@ -92,7 +92,7 @@ def test_types_are_those_of_the_ufunc(op):
     assert have == CLASSES[op.types]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(17)
 @each_op
 def test_operation_is_recorded_and_gives_the_result_dtypes(op):
     for name in CLASSES[op.types]:

@@ -1086,7 +1086,7 @@ def read(value: Any) -> Any:
     return value
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(21)
 @pytest.mark.parametrize("n", [20011, 16384, 700])
 @pytest.mark.parametrize("source", programs())
 def test_program(source: str, n: int, xp: Library) -> Any:
@@ -1099,7 +1099,7 @@ def test_program(source: str, n: int, xp: Library) -> Any:
     }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(17)
 @pytest.mark.parametrize("source", programs())
 def test_read_from_the_last_to_the_first(source: str, xp: Library) -> Any:
     if ON_CUDA and "hypot" in source:

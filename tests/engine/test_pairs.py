@@ -56,7 +56,7 @@ def assert_same(dtype: str, program: str) -> None:
     assert our_warnings == their_warnings, program
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("second", SECONDS)
 def test_every_pair(second: str, dtype: str) -> None:

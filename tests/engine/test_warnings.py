@@ -413,7 +413,6 @@ OTHER_WITH_CUDA = {
 }
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("read", [False, True], ids=["asked", "read"])
 @programs(WARNINGS)
 def test_warnings(source: str, read: bool) -> None:
@@ -518,7 +517,7 @@ def small(source: str) -> str:
 
 
 @pytest.mark.parametrize("size", ["large", "small"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(30)
 @programs(WARNINGS)
 def test_warnings_as_errors(source: str, size: str) -> None:
     """They are raised on the line that recorded the operation."""

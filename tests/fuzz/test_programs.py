@@ -23,7 +23,7 @@ import mxnp
 from mxnp import _bridge
 
 PROGRAMS = int(os.environ.get("MXNP_FUZZ", "240"))
-RUNS = 12  # number of tests, so that several processes share the programs
+RUNS = 30  # number of tests, so that several processes share the programs
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def fails(program: Any) -> bool:
     return run(program) is not None
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(RUNS))
 def test_programs_agree_with_numpy(part: int) -> None:
     for seed in range(part, PROGRAMS, RUNS):

@@ -240,7 +240,7 @@ def test_the_program_goes_on() -> None:
     assert not _bridge.pending()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("fuse", ["0", "1"])
 def test_values_are_numpys_around_errors(fuse: str) -> None:
     """Check that loops that catch errors in some steps have NumPy's results."""

@@ -205,7 +205,7 @@ def test_errors(call: Callable[..., Any]) -> None:
 # -- Order and threads -----------------------------------------------------------------
 
 
-@pytest.mark.sampled(53)
+@pytest.mark.sampled(17)
 @pytest.mark.parametrize(
     "shape", [(1,), (7,), (5_000,), (3_000_000,), (50, 64), (4, 3_000)]
 )
@@ -417,7 +417,7 @@ UPDATING = [
 VALUES = [True, 1, 3, -1, 200, 2**40, 2**63, 0.1, 2.5, 1e300, numpy.nan, 1 + 2j]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(9)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", [*"?bhilBHILefdFD"])
 @pytest.mark.parametrize("name", UPDATING)

@@ -42,6 +42,7 @@ def update(xp: Any, ufunc: str, target: Any, key: Any, value: Any) -> Any:
     return target
 
 
+@pytest.mark.sampled(26)
 @pytest.mark.parametrize("ufunc", ["add", "subtract", "bitwise_xor", "logical_xor"])
 @pytest.mark.parametrize("keys", ["two", "few rows", "distant", "negative", "small"])
 @pytest.mark.parametrize("is_scalar", [False, True])

@@ -217,7 +217,7 @@ def assert_near(name: str, dtype: str, ours: Any, theirs: Any) -> None:
     assert same.all(), (name, ours[~same], theirs[~same])
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(("op", "dtypes"), CASES)
 def test_rows(op: Any, dtypes: tuple[str, ...]) -> None:
     inputs = operands(op, dtypes)
@@ -274,7 +274,6 @@ def test_every_number_of_bfloat16(op: Any) -> None:
     assert apart.max(initial=0) <= (op.name in ULP), (op.name, numpy.unique(apart))
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("to", DTYPES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_casts(dtype: str, to: str) -> None:
@@ -325,7 +324,6 @@ def summands(name: str, dtype: str, shape: tuple[int, ...]) -> numpy.ndarray:
     return x.reshape(shape)
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
 @pytest.mark.parametrize(
     ("name", "dtype"), [(name, d) for name, ds in REDUCTIONS.items() for d in ds]
@@ -361,7 +359,6 @@ def test_reductions(name: str, dtype: str, shape: Any, axis: Any) -> None:
     assert (abs(ours - exact) <= bound).all()
 
 
-@pytest.mark.sampled(7)
 @pytest.mark.parametrize("dtype", ["int32", "uint8", *sorted(FLOATS)])
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum"])
 @pytest.mark.parametrize("shape", [(5,), (1000,), (3, 700), (700, 3), (1, 300)])
@@ -447,7 +444,6 @@ def test_a_scan_that_exceeds_the_range_warns(name: str, n: int) -> None:
         ] * expected
 
 
-@pytest.mark.sampled(7)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 @pytest.mark.parametrize("shape", [(9,), (20_000,), (4, 5000), (5000, 4), (6, 7, 8)])
@@ -568,7 +564,7 @@ MATRIX = [
 ]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(24)
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "dtype", "nan", "spread"), MATRIX)
 def test_scatters(name: str, dtype: str, nan: str, spread: str) -> None:
@@ -650,7 +646,7 @@ def assert_same_bits(ours: Any, theirs: numpy.ndarray) -> None:
             numpy.testing.assert_array_equal(*map(numpy.signbit, (a[known], b[known])))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(24)
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "dtype", "nan", "spread"), ORDERED_MATRIX)
 def test_updates_in_order(name: str, dtype: str, nan: str, spread: str) -> None:

@@ -55,7 +55,7 @@ class TestCalls:
         assert getattr(Own(x), name)(x) is True
         assert getattr(super(Own, Own()), name)(x) is True
 
-    @pytest.mark.sampled(7)
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("wrong", [(), (1, 2)])
     def test_errors_are_the_same(self, compiled, path, name, wrong):
         program = (

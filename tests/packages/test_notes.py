@@ -82,7 +82,7 @@ without_door = pytest.mark.skipif(
 
 
 @without_door
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("call", "name", "function"),
     [
@@ -98,7 +98,7 @@ def test_an_argument_is_named(last_lines, call, name, function):
     assert last_lines(f"strictly.{call}")[1] == note(name, function)
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "code",
     [

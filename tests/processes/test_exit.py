@@ -281,7 +281,7 @@ def run(source: str, library: str, folder: Path) -> End:
     return end._replace(err=re.sub("0x[0-9a-f]+", "0x", end.err))
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", programs())
 def test_ends_as_with_numpy(source: str, tmp_path: Path) -> None:
     assert run(source, "mxnp", tmp_path) == run(source, "numpy", tmp_path)

@@ -239,7 +239,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(18)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("case", CASES)
 def test_multiprocessing(case: str, method: str, tmp_path: Path) -> None:

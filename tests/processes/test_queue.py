@@ -71,7 +71,7 @@ def run_with_signals(program: str, **environment: str) -> str:
     return run(textwrap.dedent(SIGNALS) + textwrap.dedent(program), **environment)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_interrupts_lose_nothing_and_repeat_nothing(threads: int) -> None:
     program = f"""
@@ -150,7 +150,7 @@ def test_interrupt_before_the_warnings_are_issued() -> None:
     assert run_with_signals(program).splitlines() == 2 * expected
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGUSR1"])
 @pytest.mark.parametrize(
     "body",

@@ -116,7 +116,7 @@ def values(result: Any) -> Any:
     return result.tolist() if hasattr(result, "tolist") else result
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", BODIES)
 def test_each_depth_below_the_limit(name: str) -> None:
     body = BODIES[name]
@@ -315,7 +315,7 @@ OPERATIONS = [
 
 
 # Near Python's limit NumPy's loop of conjugate raises a TypeError with this cause.
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("operation", "limit"),
     [

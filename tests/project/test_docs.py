@@ -56,7 +56,7 @@ def test_blocks_name_their_language(page):
             assert block.mark == "", f"{page}:{block.line}"
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(2)
 @with_code
 def test_code_runs(page):
     done = subprocess.run(

@@ -74,7 +74,7 @@ def tracebacks(traceback: Any) -> Iterator[types.TracebackType]:
         traceback = traceback.tb_next
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("report", ["warn", "call", "raise"])
 @pytest.mark.parametrize("name", [each for each in LAYER if "freq" not in each])
 def test_layers_warn_and_fail_once(

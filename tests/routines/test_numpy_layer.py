@@ -51,7 +51,6 @@ def evaluate(xp: Any, call: str, dtype: str) -> Any:
             return type(error), str(error)
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
 @pytest.mark.parametrize("call", CALLS)
 def test_calls_do_as_numpy_does(xp: Any, call: str, dtype: str) -> Any:

@@ -124,7 +124,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("kind", GENERATORS)
 @pytest.mark.parametrize("call", read(CALLS))
 def test_bits_and_states(call: str, kind: str, drawn: list[str]) -> None:
@@ -140,7 +140,7 @@ def test_bits_and_states(call: str, kind: str, drawn: list[str]) -> None:
             assert threads == 1 or len(drawn) == 2
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", ["MT19937", "PCG64"])
 @pytest.mark.parametrize("call", read(LEGACY))
 def test_legacy_bits_and_states(call: str, kind: str, drawn: list[str]) -> None:
@@ -468,6 +468,7 @@ def at_each_line(call: Callable[[], Any], handler: Callable[[], Any]) -> Iterato
             return
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("kind", GENERATORS)
 @pytest.mark.parametrize("name", INTERRUPTED)
 def test_no_number_is_drawn_twice(name: str, kind: str) -> None:

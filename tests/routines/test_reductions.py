@@ -170,7 +170,7 @@ WHOLE = [
 INEXACT = {"var", "std", "nanvar", "nanstd"}  # the squares do not fit narrow dtypes
 
 
-@pytest.mark.sampled(47)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", WHOLE)
 def test_each_axis_of_each_layout(name: str, dtype: str) -> None:
@@ -226,7 +226,6 @@ def compare(ours: Any, theirs: Any, where: str) -> None:
 METHODS = ["sum", "prod", "min", "max", "any", "all", "mean", "argmin", "argmax"]
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", METHODS)
 def test_methods(name: str, dtype: str, xp: Library) -> Any:
@@ -312,7 +311,7 @@ foo=1
 """
 
 
-@pytest.mark.sampled(13)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("dtype", ["bool", "int16", "uint64", "float32", "float64"])
 @pytest.mark.parametrize("arguments", ARGUMENTS.strip().splitlines())
 def test_arguments(arguments: str, dtype: str) -> None:
@@ -367,7 +366,7 @@ SPECIAL = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
 def test_one_that_is_not_finite(value: str, dtype: str, xp: Library) -> Any:
@@ -432,7 +431,7 @@ def test_selected_sums_that_are_nan(numbers: list[Any], total: str) -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_ties(dtype: str, xp: Library) -> Any:
     """Check that the first of equal elements is found across blocks and chunks."""
@@ -585,7 +584,7 @@ def test_expressions(expression: str, xp: Library) -> Any:
     return outcome(eval, expression, names)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["cumsum", "cumprod", "maximum", "minimum"])
 def test_scans(name: str, dtype: str, xp: Library) -> Any:
@@ -645,7 +644,7 @@ def sums(
     )
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_are_accurate(kind: str, dtype: str) -> None:

@@ -45,7 +45,6 @@ SHIFTS: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("shift", "axis"), SHIFTS)
 @pytest.mark.parametrize("layout", ["C", "F", "slice", "slice of F"])
 @pytest.mark.parametrize("is_waiting", [False, True])

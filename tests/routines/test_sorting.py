@@ -91,7 +91,7 @@ def check(call: Callable[[Any, Array], Any], x: Array) -> None:
 # -- One row --------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(4)
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("values", [distinct, repeated])
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -105,6 +105,7 @@ def test_one_row(dtype: str, values: Callable[[str], Array]) -> None:
     check(lambda xp, a: xp.lexsort((a, a[::-1])), x)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.usefixtures("three_threads")
 @pytest.mark.parametrize("n", [32_767, 32_768, 65_537, 262_143, 262_144, 400_000])
 @pytest.mark.parametrize("dtype", ["b", "H", "i", "d"])
@@ -177,7 +178,7 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(6)
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["?", "h", "l", "e", "f", "d", "D"])

@@ -108,7 +108,7 @@ def assert_near(mine: Any, numpys: Any, size: Any, count: int) -> None:
     assert (abs(mine - numpys) <= steps * numpy.finfo(mine.dtype).eps * size).all()
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("shape", "axis"), CASES, ids=str)
@@ -133,6 +133,7 @@ def test_sums_have_numpys_bits(
             assert_same_bits(ours, numpys)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(ON_CUDA, reason="a GPU adds in another order")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sums_of_rows_and_their_ends(dtype: str) -> None:
@@ -249,7 +250,7 @@ def low_threshold() -> Iterator[int]:
     _bridge.set_eager(before[1])
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(6)
 @pytest.mark.skipif(ON_GPU, reason="a GPU adds in another order")
 @pytest.mark.parametrize("operand", OPERANDS)
 @pytest.mark.parametrize("name", REDUCTIONS)
@@ -291,7 +292,7 @@ COLUMNS: list[tuple[tuple[int, ...], int]] = [
 ]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(26)
 @pytest.mark.skipif(ON_CUDA, reason="a GPU adds in another order")
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
 @pytest.mark.parametrize("dtype", [*DTYPES, "int64"])
@@ -562,7 +563,7 @@ def factors(dtype: str, shape: tuple[int, ...], spread: float) -> Any:
     return (found * random.choice([-1, 1], shape)).astype(dtype)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(19)
 @pytest.mark.skipif(ON_GPU, reason="a GPU multiplies in another order")
 @pytest.mark.parametrize("layout", ["C", "reversed"])
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -55,7 +55,7 @@ def assert_same(mine: Any, numpys: Any) -> None:
         assert found.tobytes() == numpys.tobytes()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "dtype", ["float32", "float64", "complex64", "complex128", "int64"]
 )
@@ -74,6 +74,7 @@ def test_transforms_along_an_axis_have_numpys_bits(
                 assert_same(getattr(mxnp.fft, name)(mine, axis=axis, **options), numpys)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_transforms_along_several_axes_have_numpys_bits(shape: tuple[int, ...]) -> None:
     theirs = numbers(shape, "float64")

@@ -89,6 +89,7 @@ def test_methods_of_ufuncs(xp: ModuleType, name: str, size: int) -> Any:
     return results
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(ON_GPU, reason="updates on a GPU raise no conditions")
 @pytest.mark.parametrize("name", ["divide", "floor_divide", "remainder", "power"])
 @pytest.mark.parametrize("value", ["zeros", "0", "0.0", "zeros.astype('f4')"])
@@ -181,6 +182,7 @@ np.array(['a', 'b', 'c'])
 """.strip().splitlines()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ["add", "maximum", "bitwise_or", "less"])
 @pytest.mark.parametrize("value", UPDATING)
 def test_the_first_of_two_errors_of_an_update(
@@ -250,6 +252,7 @@ np.float32(2.5)
 """.strip().splitlines()
 
 
+@pytest.mark.sampled(19)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "bool"])
 @pytest.mark.parametrize("initial", INITIAL)
 @pytest.mark.any_last_bit
@@ -374,6 +377,7 @@ REDUCING = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("keywords", DEFAULTS)
 @pytest.mark.any_last_bit
 def test_defaults_that_are_passed(xp: ModuleType, keywords: str) -> Any:
@@ -478,6 +482,7 @@ np.array(['abc'])
 """.strip().splitlines()
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("dtype", ["u1", "i8", "f4", "bool", "c16", "S3"])
 @pytest.mark.parametrize("value", WRITTEN)
 def test_values_are_cast_as_numpy_casts_them(

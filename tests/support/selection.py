@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import itertools
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -22,14 +24,14 @@ from mutations.tables import AREAS, read
 
 SLOW = "slow (--slow runs them)"
 FAST = "neither slow nor in need of packages"
+SETS = 32
 MARKERS = (
     "slow: runs with --slow only",
-    "sampled(n): every n-th set of parameters runs always, and those that planted "
-    "faults name; the others run with --slow only",
+    "sampled(n): n sets of parameters run always, and those that planted faults name; "
+    f"the others run with --slow only. If parameters are combined, n is {SETS} by default",
     "needs(package, ...): runs where these packages are installed",
 )
 DESELECTED = pytest.StashKey[Counter[str]]()
-SAMPLED = pytest.StashKey[set[str]]()  # functions with the sets of their sample alone
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,7 +47,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[DESELECTED] = Counter()
-    config.stash[SAMPLED] = set()
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
 
@@ -63,21 +64,45 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Keep the sample of a sampled test, before pytest makes a test of each set."""
-    config = metafunc.config
-    mark = metafunc.definition.get_closest_marker("sampled")
-    is_whole = config.option.slow or config.option.only_slow
-    if mark is None or is_whole or any("::" in each for each in config.args):
+    """Keep a sample of the sets of parameters, before pytest makes a test of each set."""
+    config, calls = metafunc.config, metafunc._calls
+    definition = metafunc.definition
+    mark = definition.get_closest_marker("sampled")
+    is_table = all(len(each._idlist) < 2 for each in calls)
+    size = mark.args[0] if mark else len(calls) if is_table else SETS
+    if len(calls) <= size or any("::" in each for each in config.args):
         return
-    function = metafunc.definition.nodeid
-    calls = [
-        each
-        for place, each in enumerate(metafunc._calls)
-        if _is_in_sample(f"{function}[{each.id}]", place, mark)
-    ]
-    config.stash[DESELECTED][SLOW] += len(metafunc._calls) - len(calls)
-    config.stash[SAMPLED].add(function)
-    metafunc._calls = calls
+    ids = [each.id for each in calls]
+    chosen = sample(ids, size)
+    chosen |= {id for id in ids if f"{definition.nodeid}[{id}]" in _named_by_faults()}
+    others = [each for each in calls if each.id not in chosen]
+    if config.option.slow or config.option.only_slow:
+        for each in others:
+            each.marks.append(pytest.mark.slow.mark)
+    else:
+        config.stash[DESELECTED][SLOW] += len(others)
+        metafunc._calls = [each for each in calls if each.id in chosen]
+
+
+def sample(ids: Sequence[str], size: int) -> set[str]:
+    """
+    Choose sets of parameters by their ids, which pytest joins from the parameters' own.
+
+    The sets have as many different parameters as possible. Those that occur in more sets
+    come first. Among equals a checksum decides, since an order by place would choose the
+    same parameters wherever the tables have the same lengths.
+    """
+    parts = {id: frozenset(id.split("-")) for id in ids}
+    counts = Counter(itertools.chain.from_iterable(parts.values()))
+    left = sorted(parts, key=lambda id: zlib.crc32(id.encode()))
+    chosen: set[str] = set()
+    seen: set[str] = set()
+    while left and len(chosen) < size:
+        best = max(left, key=lambda id: sum(counts[part] for part in parts[id] - seen))
+        left.remove(best)
+        chosen.add(best)
+        seen |= parts[best]
+    return chosen
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -85,8 +110,6 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Any:
     """Deselect tests after ``-k`` and ``-m``, but count parameter sets before them."""
-    for item in _not_in_the_sample(items):
-        item.add_marker(pytest.mark.slow)
     result = yield
     selected, deselected = [], []
     for item in items:
@@ -107,23 +130,6 @@ def _named_by_faults() -> frozenset[str]:
         for fault in read(area, is_planted=True)
         for test in fault.tests
     )
-
-
-def _is_in_sample(nodeid: str, place: int, mark: pytest.Mark) -> bool:
-    """Return whether a set of parameters is an n-th one, or a planted fault names it."""
-    return place % mark.args[0] == 0 or nodeid in _named_by_faults()
-
-
-def _not_in_the_sample(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """Yield the items of sampled tests that are not in their sample."""
-    seen: Counter[str] = Counter()
-    for item in items:
-        mark = item.get_closest_marker("sampled")
-        function = item.nodeid.partition("[")[0]
-        if mark and function not in item.config.stash[SAMPLED]:
-            if not _is_in_sample(item.nodeid, seen[function], mark):
-                yield item
-            seen[function] += 1
 
 
 def reason_to_deselect(item: pytest.Item) -> str:

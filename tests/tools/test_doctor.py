@@ -208,7 +208,7 @@ LOOPS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("case", LOOPS)
 def test_loop_is_rewritten(case, tmp_path):
     written, expected, *conditions = LOOPS[case]
@@ -564,7 +564,7 @@ def large(text):
     return f"import mxnp as np\nn = 300_000\nx = np.sin(np.arange(n))\nw = np.cos(np.arange(n))\ny = x * 2\nm = w > 0\nkept = (x, w, y)\nnp.synchronize()\n{text}"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("written", "expected", "others"),
     [
@@ -596,7 +596,7 @@ def test_masked_update_is_where(written, expected, others, tmp_path):
     same(program, Run(tmp_path, large(expected), "rewritten"))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "written",
     [

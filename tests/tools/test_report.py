@@ -379,7 +379,7 @@ z = np.sort(x, kind="heapsort")
 """
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "status"),
     [

@@ -432,7 +432,7 @@ f()
 """
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_script_is_the_same(tmp_path, name):
     files = SCRIPTS[name]
@@ -495,7 +495,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_option_is_the_same(folder, name):
     option, typed, *args = OPTIONS[name]
@@ -526,7 +526,7 @@ def test_unreadable_source_is_a_syntax_error(tmp_path, source):
         assert "Traceback" not in errors
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command_is_the_same(folder, name):
     stdin = STDIN if name.startswith("standard") else ""
@@ -667,7 +667,7 @@ GIVES = {
 USES_SCIPY = [pytest.mark.slow, pytest.mark.needs("scipy")]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name",
     [
@@ -726,7 +726,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
 @pytest.mark.parametrize("start", [["main.py"], ["-m", "main"]])
 def test_children_get_it_too(tmp_path, method, start):
@@ -1102,7 +1102,7 @@ def test_info(tmp_path):
     )
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -302,7 +302,6 @@ def call(text: str, xp: Any) -> Any:
     return repr(result), repr(x)
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("threshold", [0, 2**14])
 @pytest.mark.parametrize("text", [*CALLS, *ERRORS])
