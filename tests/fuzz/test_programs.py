@@ -23,7 +23,7 @@ import mxnp
 from mxnp import _bridge
 
 PROGRAMS = int(os.environ.get("MXNP_FUZZ", "240"))
-RUNS = 30  # number of tests, so that several processes share the programs
+RUNS = 60  # number of tests, so that several processes share the programs
 
 
 @pytest.fixture(autouse=True)

@@ -263,13 +263,13 @@ def test_random_programs() -> None:
         "-m",
         "tests.fuzz.threads",
         "--programs",
-        "60",
+        "25",
         "--threads",
         "8",
     ]
     end = end_of(*command, PYTHONPATH=str(ROOT))
     assert end.status == 0, end.out + end.err
-    assert "60 programs" in end.out
+    assert "25 programs" in end.out
 
 
 # -- Settings --------------------------------------------------------------------------

@@ -62,11 +62,12 @@ def test_sets_that_run(tmp_path: Path, arguments: list[str], counts: list[int]) 
     done = subprocess.run(
         [sys.executable, *command, *arguments],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT / "tests")},
+        env={"PYTHONPATH": str(ROOT / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
-    names = [line.partition("::")[2].partition("[")[0] for line in done.stdout.split("\n")]
+    lines = done.stdout.splitlines()
+    names = [line.partition("::")[2].partition("[")[0] for line in lines]
     tests = ("test_combined", "test_table", "test_marked", "test_empty", "test_slow")
     assert [names.count(name) for name in tests] == counts, done.stdout + done.stderr

@@ -460,7 +460,7 @@ def test_an_interrupt_leaves_no_function_with_a_part_of_its_globals() -> None:
             return False
 
         moments = 0
-        while interrupted(1 + moments * 37):
+        while interrupted(1 + moments * 61):
             moments += 1
             for name, names in layer._globals.items():
                 assert vars(sys.modules[name]).keys() <= names.keys(), name

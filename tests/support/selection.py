@@ -24,7 +24,7 @@ from mutations.tables import AREAS, read
 
 SLOW = "slow (--slow runs them)"
 FAST = "neither slow nor in need of packages"
-SETS = 32
+SETS = 24
 MARKERS = (
     "slow: runs with --slow only",
     "sampled(n): n sets of parameters run always, and those that planted faults name; "
