@@ -939,3 +939,27 @@ def test_calls(statement: str, dtype: str, xp: Library) -> Any:
     except Exception as error:
         return type(error).__name__, str(error), before
     return names["result"], c
+
+
+MIN_ELIDED_BYTES = 256 * 1024  # from which NumPy writes into temporary operands
+EXCHANGED = [
+    "a * np.conj(a)", "np.conj(a) * a", "a * (a + 1)", "(a + 1) * (a - 1)", "a * (w + 1)",
+    "w * (a + 1)", "(a + 1) * (w + 1)", "(1 + 2j) * (a + 1)", "(a + 1) * (1 + 2j)",
+    "np.complex64(1 + 2j) * (a + 1)", "np.complex128(1 + 2j) * (a + 1)", "a[0] * (a + 1)",
+    "np.asarray(1 + 2j) * (a + 1)", "a * (a + 1)[::-1]", "a[:1] * (a + 1)",
+    "a.reshape(1, -1) * (a + 1)", "np.multiply(a, a + 1)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [-1, 0, 7])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("text", EXCHANGED)
+def test_products_that_numpy_writes_into_an_operand(
+    xp: Library, text: str, dtype: str, more: int
+) -> Any:
+    """The order of the operands determines the last bits of products."""
+    n = MIN_ELIDED_BYTES // numpy.dtype(dtype).itemsize + more
+    numbers = numpy.random.default_rng(n).standard_normal(2 * n).view("complex128")
+    return eval(
+        text, {"np": xp, "a": xp.array(numbers.astype(dtype)), "w": xp.array(numbers)}
+    )

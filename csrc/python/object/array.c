@@ -26,6 +26,7 @@
 #include "python/profile/traceback.h"
 #include "python/record/assignment.h"
 #include "python/record/call.h"
+#include "python/record/elide.h"
 #include "python/record/expression.h"
 #include "python/record/failure.h"
 #include "python/record/memory.h"
@@ -247,6 +248,8 @@ static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
 static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
 {
     PyObject *result, *inputs[] = {a, b};
+    if (how.op == MX_OP_multiply && elide_exchanges(a, b))
+        return call_binary(how, b, a);
     if (is_for_queue(how.op, a, b) &&
         call_ufunc(NULL, how.op, inputs, 2, NULL, 1, &result) != 0)
         return result;

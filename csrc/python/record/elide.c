@@ -16,19 +16,23 @@ void elide_load(void)
     memcpy(&is_unique_temporary, &found, sizeof found);
 }
 
-/* Check whether only the caller and the tuple of arguments refer to the array.  From Python
- * 3.14 on, a caller may borrow the reference of a variable.  Then Python is asked, and must not
- * count the reference of the arguments. */
+/* Check whether only the interpreter refers to an object.  From Python 3.14 on, it may have
+ * borrowed the reference of a variable.  Then it is asked. */
+static bool is_temporary(PyObject *x)
+{
+    return Py_REFCNT(x) == 1 &&
+           (Py_Version < 0x030e0000 || (is_unique_temporary && is_unique_temporary(x)));
+}
+
+/* The same for an argument, which the tuple of arguments refers to as well. */
 static bool is_passed_along(PyObject *a)
 {
     if (Py_REFCNT(a) != 2)
         return false;
-    if (Py_Version < 0x030e0000)
-        return true;
     Py_DECREF(a);
-    bool is_temporary = is_unique_temporary && is_unique_temporary(a);
+    bool passes = is_temporary(a);
     Py_INCREF(a);
-    return is_temporary;
+    return passes;
 }
 
 /* Check whether an argument may be lent.  While an expression waits, only an intermediate
@@ -72,4 +76,39 @@ struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n)
             queue_computes(inputs[i]) && may_elide(callee, i))
             elided = elide_lend(inputs[i]);
     return elided;
+}
+
+/* -- The order of a product's operands ----------------------------------------------------- */
+
+#define MIN_ELIDED_BYTES (256 * 1024) /* NumPy's NPY_MIN_ELIDE_BYTES */
+
+static const PyArrayObject *array_of(PyObject *x)
+{
+    if (is_array(x))
+        return np_array_of(x);
+    return Py_TYPE(x) == np_array_type ? (const PyArrayObject *)x : NULL;
+}
+
+/* Check whether NumPy may write `x * other`, or `other * x`, into x. */
+static bool takes_product(PyObject *x, PyObject *other)
+{
+    if (!is_array(x) || !is_temporary(x) || as_array(x)->base)
+        return false;
+    const PyArrayObject *to = np_array_of(x), *from = array_of(other);
+    if (!PyArray_ISNUMBER(to) || !PyArray_ISWRITEABLE(to) ||
+        PyArray_NBYTES(to) < MIN_ELIDED_BYTES)
+        return false;
+    if (!from && !PyComplex_Check(other) && !PyArray_IsScalar(other, CFloat))
+        return false;
+    if (!from)
+        return PyArray_CanCastSafely(PyComplex_Check(other) ? NPY_CDOUBLE : NPY_CFLOAT,
+                                     PyArray_TYPE(to));
+    return (PyArray_NDIM(from) == 0 || PyArray_SAMESHAPE(from, to)) &&
+           PyArray_CanCastSafely(PyArray_TYPE(from), PyArray_TYPE(to));
+}
+
+bool elide_exchanges(PyObject *left, PyObject *right)
+{
+    return is_array(right) && PyArray_ISCOMPLEX(np_array_of(right)) &&
+           takes_product(right, left) && !takes_product(left, right);
 }

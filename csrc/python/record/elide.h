@@ -14,4 +14,9 @@ struct mx_buffer *elide_argument(PyObject *callee, PyObject *args);
 /* The same for the first input of a ufunc or operator that is gone once the call is over. */
 struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n);
 
+/* Check whether NumPy multiplies the operands of `left * right` in the other order.  It does so
+ * to write the product into a large right operand that nothing else refers to.  The order
+ * determines the last bits of complex products. */
+bool elide_exchanges(PyObject *left, PyObject *right);
+
 void elide_load(void);
