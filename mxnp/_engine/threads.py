@@ -12,10 +12,28 @@ from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
+from mxnp import _bridge
+
+
+def strict_errstate() -> numpy.errstate:
+    """
+    Return an errstate in which conditions are ignored or errors.
+
+    The compiled function is called for everything after the error. A warning would
+    name a line of mxnp, and a function that the program is to be told by would run for
+    each piece.
+    """
+    reports: Any = numpy.geterr()
+    for kind, how in reports.items():
+        reports[kind] = how if how == "ignore" else "raise"
+    return numpy.errstate(**reports)
+
 
 def run_pieces(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
     """
-    Call a function for each piece of a range, on threads.
+    Call a function for each piece of a range, on threads, which a report shows.
 
     Parameters
     ----------
@@ -37,6 +55,7 @@ def run_pieces(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
     Exception
         What the first piece that failed raised, without the frames of its thread.
     """
+    _bridge.profile_note_threads()
     parts = [slice(i * n // pieces, (i + 1) * n // pieces) for i in range(pieces)]
     results: list[Any] = [None] * pieces
     errors: list[BaseException | None] = [None] * pieces

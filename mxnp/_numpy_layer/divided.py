@@ -17,7 +17,7 @@ import numpy
 from mxnp import _bridge
 from mxnp._engine.core import get_num_threads
 from mxnp._engine.features import FEATURES
-from mxnp._engine.threads import run_pieces
+from mxnp._engine.threads import run_pieces, strict_errstate
 
 # Of which NumPy computes a result in the same order for a part of the operands.
 DTYPES = {numpy.dtype(name) for name in ("f4", "f8", "c8", "c16", "i4", "i8")}
@@ -26,31 +26,12 @@ _SHORT = 4  # of v: a pass over memory, which takes one thread as long
 _PRODUCTS = 2**21  # of a correlation, of which a thread computes at least as many
 
 
-def run(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
-    """Call a function for each piece of a range, on threads, and count them."""
-    _bridge.profile_note_threads()
-    return run_pieces(work, n, pieces)
-
-
 def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Any:
     """Return an mxnp array over memory that is not written, or raise an exception."""
     out = _bridge.empty(shape, dtype.num, False)
     if out is NotImplemented:
         raise TypeError("NumPy allocates")  # and is called then
     return out
-
-
-def _strict() -> numpy.errstate:
-    """
-    Return an errstate in which conditions are ignored or errors.
-
-    NumPy's function is called after the error. A warning would name a line of this
-    file, and a function that the program is to be told by would run for each piece.
-    """
-    reports: Any = numpy.geterr()
-    for kind, how in reports.items():
-        reports[kind] = how if how == "ignore" else "raise"
-    return numpy.errstate(**reports)
 
 
 def _count_core_axes(signature: str) -> tuple[list[int], list[int]]:
@@ -110,10 +91,10 @@ class Divided:
                 x[part] if len(stack) == len(batch) and stack[0] > 1 else x
                 for x, stack in zip(operands, stacks, strict=True)
             )
-            with _strict():
+            with strict_errstate():
                 return self._ufunc(*parts, **kwargs)
 
-        results = run(factor, batch[0], pieces)
+        results = run_pieces(factor, batch[0], pieces)
         if len(self._outputs) == 1:
             return numpy.concatenate(results)
         return tuple(map(numpy.concatenate, zip(*results, strict=True)))
@@ -134,10 +115,10 @@ class Divided:
 
         def transform(part: slice) -> None:
             where = (slice(None),) * across + (part,)
-            with _strict():
+            with strict_errstate():
                 self._ufunc(a[where], factor, axes=axes, out=out[where])
 
-        run(transform, a.shape[across], pieces)
+        run_pieces(transform, a.shape[across], pieces)
         return out
 
 
@@ -178,10 +159,10 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
             return x.reshape(-1)[part]
 
         def compute_part(part: slice) -> Any:
-            with _strict():
+            with strict_errstate():
                 return compiled(*(part_of(x, part) for x in args[:nin]), *args[nin:])
 
-        results = run(compute_part, math.prod(shape), pieces)
+        results = run_pieces(compute_part, math.prod(shape), pieces)
         return numpy.concatenate(results).reshape(shape)
 
     return compute
@@ -228,10 +209,10 @@ def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
         inside = out._np_array
 
         def multiply(part: slice) -> None:
-            with _strict():
+            with strict_errstate():
                 compiled(a[part], b[part], out=inside[part])
 
-        run(multiply, len(a), pieces)
+        run_pieces(multiply, len(a), pieces)
         return out
 
     return matmul
@@ -275,7 +256,7 @@ def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
         def compute(part: slice) -> None:
             out[part] = compiled(flat[part], xp, fp, left, right)
 
-        run(compute, x.size, pieces)
+        run_pieces(compute, x.size, pieces)
         return result
 
     return interp
@@ -329,7 +310,7 @@ def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
             needed = a[part.start : part.stop + n - 1]
             result[before:][part] = compiled(needed, v, "valid")
 
-        run(compute, whole, pieces)
+        run_pieces(compute, whole, pieces)
         return memory
 
     return correlate

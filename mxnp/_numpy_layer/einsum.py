@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy
 
 from mxnp._engine.core import get_num_threads
+from mxnp._engine.threads import run_pieces
 
-from .divided import DTYPES, empty, run
+from .divided import DTYPES, empty
 
 _PRODUCTS = 2**19  # of elements; a thread computes at least as many
 
@@ -104,7 +105,7 @@ def divided_einsum(compiled: Callable[..., Any]) -> Callable[..., Any]:
             parts = [part_of(t, x, part) for t, x in zip(terms, operands, strict=True)]
             compiled(subscripts, *parts, out=part_of(output, out, part))
 
-        run(multiply, n, pieces)
+        run_pieces(multiply, n, pieces)
         return result
 
     return c_einsum

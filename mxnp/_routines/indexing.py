@@ -262,7 +262,6 @@ def _search_complex(a: Any, v: Any, side: str) -> Any:
     def search(part: slice) -> None:
         out[part] = inside.searchsorted(wanted[part], side)
 
-    _bridge.profile_note_threads()
     run_pieces(search, v.size, pieces)
     return found
 

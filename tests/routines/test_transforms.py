@@ -92,7 +92,7 @@ def test_transforms_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch) -
     x = mxnp.asarray(numbers((1200, 600), "float64")).copy()
     seen = set()
     waiting = threading.Barrier(3, timeout=500)
-    run = divided.run
+    run = divided.run_pieces
 
     def recorded(work: Any, n: int, pieces: int) -> Any:
         def wait(part: slice) -> Any:
@@ -102,7 +102,7 @@ def test_transforms_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch) -
 
         return run(wait, n, pieces)
 
-    monkeypatch.setattr(divided, "run", recorded)
+    monkeypatch.setattr(divided, "run_pieces", recorded)
     assert_same(mxnp.fft.rfft(x), numpy.fft.rfft(numpy.asarray(x)))
     assert len(seen) == 3
     assert threading.get_ident() in seen
