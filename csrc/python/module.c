@@ -24,6 +24,7 @@
 #include "python/packages/attributes.h"
 #include "python/packages/conversion.h"
 #include "python/packages/disguise.h"
+#include "python/packages/division.h"
 #include "python/packages/door.h"
 #include "python/packages/iterators.h"
 #include "python/packages/layout.h"
@@ -224,7 +225,7 @@ static int add_methods(PyObject *module)
         indexing_methods,        selection_methods,     sorting_methods,   update_methods,
         patching_methods,        door_methods,          operators_methods, conversion_methods,
         function_module_methods, hook_methods,          checks_methods,    traceback_methods,
-        attributes_methods,      iterators_methods,     draws_methods,
+        attributes_methods,      iterators_methods,     draws_methods,     division_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

@@ -258,6 +258,7 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
             return
         # A program that does not call install() does not import it.
         from mxnp import _import
+        from mxnp._packages import placing
 
         for name, hook, replace in (
             ("__import__", _import.hook_import, _replace_imported),
@@ -271,6 +272,7 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
         set_rules(rules)
         for name in _SPAWNERS:
             when_imported(name, _prepare_if_installed)
+        placing.load()
 
 
 @frameless

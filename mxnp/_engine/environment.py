@@ -54,6 +54,8 @@ VARIABLES = {row[0]: Variable(*row) for row in (
      "whether groups are compiled that run often, or all", _ERROR),
     ("MXNP_WARM", "0 or 1", "0|1", "1",
      "0: malloc keeps as much freed memory as without mxnp", _ERROR),
+    ("MXNP_SCIPY", "0 or 1", "0|1", "1",
+     "0: SciPy's compiled functions run on one thread", _ERROR),
     ("MXNP_TRACEBACKS", "program or full", "program|full", "program",
      "full: tracebacks show the code of mxnp too", _ERROR),
     ("MXNP_INCLUDE", "names and paths, separated as in PATH", ".*", "",

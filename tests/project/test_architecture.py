@@ -21,10 +21,12 @@ PYTHON = {
     "_jit": "_engine",
     "_metal": "__init__ _engine _verify",
     "_interop": "__init__ _engine _array _namespace",
+    "_packages": "_engine _interop",
     "_profiler": "_engine _interop",
     "_doctor": "_engine _namespace _interop _profiler",
     "_verify": "_engine _array",
-    "_cli": "__init__ _engine _metal _doctor _interop _namespace _profiler _verify",
+    "_cli": "__init__ _engine _metal _doctor _interop _namespace _packages _profiler "
+    "_verify",
     "random": "_array _engine _gpu _namespace _routines",
     "testing ma ctypeslib": "_array _namespace",
     "fft": "_array_api _namespace",

@@ -87,9 +87,8 @@ static struct definition *new_definition(PyMethodDef *original)
     return d;
 }
 
-/* Call a function that takes a tuple and a dict. */
-static PyObject *call_packed(PyObject *function, PyObject *const *args, Py_ssize_t n,
-                             PyObject *names)
+PyObject *callable_call_packed(PyObject *function, PyObject *const *args, Py_ssize_t n,
+                               PyObject *names)
 {
     ternaryfunc call = (ternaryfunc)((struct type_struct *)Py_TYPE(function))->call;
     PyObject *named, *result = NULL, *tuple = arguments_pack(args, n);
@@ -106,7 +105,8 @@ static PyObject *call_builtin(PyObject *function, PyObject *const *args, size_t 
 {
     vector_call call = definition_of(function)->function;
     Py_ssize_t n = arguments_positional(flags);
-    return call ? call(function, args, flags, names) : call_packed(function, args, n, names);
+    return call ? call(function, args, flags, names)
+                : callable_call_packed(function, args, n, names);
 }
 
 static PyObject *builtin_patched(PyObject *function, PyObject *const *args, size_t flags,
@@ -288,6 +288,18 @@ int callable_patch(PyObject *x)
     if (Py_TYPE(x) == &PyCFunction_Type)
         return patch_builtin(x);
     return is_compiled(x) ? patch_compiled(x) : 0;
+}
+
+vector_call *callable_innermost(PyObject *x)
+{
+    if (!layout_is_known() || (Py_TYPE(x) == &PyCFunction_Type && patch_builtin(x) < 0))
+        return NULL;
+    vector_call *call = layout_vectorcall(x);
+    if (call && *call == builtin_patched)
+        return &definition_of(x)->function;
+    if (call && *call == function_patched)
+        return &((struct patched_function *)table_find(&functions, x, 0))->call;
+    return call && *call ? call : NULL;
 }
 
 int callable_patch_member(PyTypeObject *type, PyObject *name, PyObject *member)

@@ -17,6 +17,14 @@ bool callable_is_method(PyObject *x);
 int callable_replace(PyObject *function, vector_call *call, vector_call replacement);
 vector_call callable_original(PyObject *function);
 
+/* Return where the call of a function is that has NumPy arrays in place of mxnp's, or NULL if
+ * its class has no vectorcall.  A NULL there stands for the call slot of the class. */
+vector_call *callable_innermost(PyObject *function);
+
+/* Call the slot of a function's class with a tuple and a dict. */
+PyObject *callable_call_packed(PyObject *function, PyObject *const *args, Py_ssize_t n,
+                               PyObject *names);
+
 /* Make a subtype of a type of descriptors, which Python declares final.  Return NULL with an
  * exception set. */
 PyTypeObject *callable_derive(PyTypeObject *final, const char *name, PyType_Slot *own);

@@ -1,0 +1,100 @@
+/* division.c -- compiled functions of packages, whose large calls a function divides.
+ *
+ * The function is changed in place, so that it keeps its identity, and names that were bound
+ * before are affected too.  There is no frame of Python around its small calls, nor around
+ * those that are left to it, so that their warnings and tracebacks are the same.
+ */
+#include "python/packages/division.h"
+#include "python/base/refusal.h"
+#include "python/base/table.h"
+#include "python/packages/arguments.h"
+#include "python/packages/callables.h"
+
+struct division {
+    struct table_key function;
+    vector_call whole;
+    PyObject *divide;
+    Py_ssize_t least; /* elements of an array that makes a call large */
+};
+static struct table divisions = {.row_size = sizeof(struct division)};
+
+static _Thread_local bool is_dividing; /* then calls are parts of a call */
+
+static bool is_large(PyObject *const *args, Py_ssize_t n, Py_ssize_t least)
+{
+    Py_ssize_t i = 0;
+    while (i < n &&
+           !(PyArray_CheckExact(args[i]) && PyArray_SIZE((PyArrayObject *)args[i]) >= least))
+        i++;
+    return i < n;
+}
+
+/* Return the result of a divided call, or NULL without an exception if the function is to be
+ * called: it then raises the exception of its arguments, or issues its warnings. */
+static PyObject *divide(const struct division *row, PyObject *const *args, Py_ssize_t n,
+                        PyObject *names)
+{
+    is_dividing = true;
+    PyObject *result = callable_call_packed(row->divide, args, n, names);
+    is_dividing = false;
+    if (result == Py_NotImplemented)
+        Py_CLEAR(result);
+    else if (!result)
+        refusal_drop();
+    return result;
+}
+
+static PyObject *division_call(PyObject *function, PyObject *const *args, size_t flags,
+                               PyObject *names)
+{
+    struct division row = *(struct division *)table_find(&divisions, function, 0);
+    Py_ssize_t n = arguments_positional(flags);
+    if (!is_dividing && is_large(args, n, row.least)) {
+        PyObject *result = divide(&row, args, n, names);
+        if (result || PyErr_Occurred())
+            return result;
+    }
+    return row.whole ? row.whole(function, args, flags, names)
+                     : callable_call_packed(function, args, n, names);
+}
+
+static int divide_calls_of(PyObject *function, vector_call *call, PyObject *divide,
+                           Py_ssize_t least)
+{
+    struct division *row = table_add(&divisions, function, 0);
+    if (!row)
+        return -1;
+    if (*call != division_call) {
+        Py_INCREF(function); /* never freed, as modules are not */
+        row->whole = *call;
+        *call = division_call;
+    }
+    PyObject *former = row->divide;
+    row->divide = Py_NewRef(divide);
+    Py_XDECREF(former);
+    row->least = least;
+    return 0;
+}
+
+static PyObject *divide_calls(PyObject *self, PyObject *args)
+{
+    PyObject *function, *divide;
+    Py_ssize_t least;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOn:divide_calls", &function, &divide, &least))
+        return NULL;
+    vector_call *call = callable_innermost(function);
+    if (call && divide_calls_of(function, call, divide, least) < 0)
+        return NULL;
+    return PyBool_FromLong(call != NULL);
+}
+
+PyMethodDef division_methods[] = {
+    {"divide_calls", divide_calls, METH_VARARGS,
+     "divide_calls(function, divide, least)\n--\n\n"
+     "Pass calls of a compiled function to another function first, if an array among their "
+     "arguments has at least so many elements. It returns NotImplemented for calls that it "
+     "leaves to the compiled function, and may call that for parts of the arguments. Return "
+     "False if the function cannot be changed."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,1 @@
+"""Compiled functions of other packages, whose large calls threads divide."""

@@ -1,0 +1,134 @@
+"""A compiled function of a package, and the threads that compute its large calls."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy
+
+from mxnp._engine.core import get_num_threads
+from mxnp._engine.threads import run_pieces, strict_errstate
+from mxnp._interop.owners import get_rules
+
+
+class Entry(NamedTuple):
+    """
+    A compiled function whose large calls are divided.
+
+    Attributes
+    ----------
+    function : callable
+        The function. Calls for a piece are left to it.
+    grain : int
+        The elements, or steps of work, of which a thread takes at least as many.
+    """
+
+    function: Callable[..., Any]
+    grain: int
+
+    def cut_into(self, length: int, elements: int) -> int:
+        """Return into how many pieces a range is cut, by the work of the whole call."""
+        return min(get_num_threads(), length, elements // self.grain)
+
+    def run(self, work: Callable[[slice], Any], length: int, elements: int) -> bool:
+        """
+        Call a function for each piece of a range, if there are two pieces or more.
+
+        Parameters
+        ----------
+        work : callable
+            Takes the part of the range that a piece has.
+        length : int
+            The length of the range.
+        elements : int
+            The work of the whole call.
+
+        Returns
+        -------
+        bool
+            Whether the call was divided.
+        """
+        pieces = self.cut_into(length, elements)
+        if pieces < 2:
+            return False
+
+        def compute(part: slice) -> None:
+            with strict_errstate():
+                work(part)
+
+        run_pieces(compute, length, pieces)
+        return True
+
+
+def count_threads() -> int:
+    """
+    Return how many threads may compute a call of the running thread.
+
+    A program that has threads or processes of its own has given them the cores.
+    """
+    process = sys.modules.get("multiprocessing.process")
+    is_child = process is not None and process.parent_process() is not None
+    is_main = threading.get_ident() == threading.main_thread().ident
+    return get_num_threads() if get_rules() and is_main and not is_child else 1
+
+
+# -- Memory ----------------------------------------------------------------------------
+
+
+def is_plain(x: Any) -> bool:
+    """Check for an array that is no instance of a subclass and holds no objects."""
+    return type(x) is numpy.ndarray and not x.dtype.hasobject
+
+
+def _has_own_elements(out: Any) -> bool:
+    """Check whether each element of an array has memory of its own."""
+    reach = out.itemsize
+    for stride, n in sorted(zip(map(abs, out.strides), out.shape, strict=True)):
+        if n > 1 and stride < reach:
+            return False
+        reach = max(reach, stride * n)
+    return True
+
+
+def is_same_memory(a: Any, b: Any) -> bool:
+    """Check whether two arrays have the same elements in the same places."""
+    return a is b or (
+        a.ctypes.data == b.ctypes.data
+        and (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
+    )
+
+
+def can_write(out: Any, inputs: tuple[Any, ...]) -> bool:
+    """Check whether threads may write parts of an array, and others read the inputs."""
+    return (
+        is_plain(out)
+        and out.flags.writeable
+        and _has_own_elements(out)
+        and not any(
+            numpy.may_share_memory(out, x)
+            for x in inputs
+            if isinstance(x, numpy.ndarray)
+        )
+    )
+
+
+# -- Axes ------------------------------------------------------------------------------
+
+
+def longest(shape: tuple[int, ...], without: int | None = None) -> int:
+    """Return the longest axis of a shape, or -1, leaving one axis out."""
+    axes = (i for i in range(len(shape)) if i != without)
+    return max(axes, key=shape.__getitem__, default=-1)
+
+
+def cut(a: Any, axis: int, part: slice) -> Any:
+    """Return a part of an array along an axis."""
+    return a[(slice(None),) * axis + (part,)]
+
+
+def replaced(args: tuple[Any, ...], others: dict[int, Any]) -> list[Any]:
+    """Return arguments, some of which are replaced by others."""
+    return [others.get(i, x) for i, x in enumerate(args)]

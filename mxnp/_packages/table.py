@@ -1,0 +1,87 @@
+"""The table of the compiled functions whose large calls are divided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from . import elements, filters, rows
+
+
+class Row(NamedTuple):
+    """
+    A compiled function, or several with the same parameters.
+
+    Attributes
+    ----------
+    module : str
+        The module that has them.
+    names : str
+        Their names. ``"ufuncs"`` stands for the ufuncs of the module.
+    divide : callable
+        Takes an `Entry` and the arguments of a call. It returns the result of the
+        call, or NotImplemented.
+    grain : int
+        The elements, or steps of work, of which a thread takes at least as many.
+    sample : str
+        A call of SciPy that is divided, over arrays that the tests have.
+    least : int
+        The elements of the largest array, from which a call is looked at.
+    """
+
+    module: str
+    names: str
+    divide: Callable[..., Any]
+    grain: int
+    sample: str
+    least: int = 2**14
+
+
+# Ufuncs that warn of each number that is no integer, and would name a line of mxnp.
+NOT_DIVIDED = {
+    *("_ellip_harm", "_smirnovc", "_smirnovci", "_smirnovp", "bdtr", "bdtrc", "bdtri"),
+    *("expn", "kn", "nbdtr", "nbdtrc", "nbdtri", "pdtri", "smirnov", "smirnovi", "yn"),
+}
+
+_ND = "scipy.ndimage._nd_image"
+_FFT = "scipy.fft._pocketfft.pypocketfft"
+
+# fmt: off
+ROWS = (
+    Row("scipy.special._ufuncs", "ufuncs", elements.divide, 2**14,
+        "special.gammainc(image, 2.0)"),
+    Row("scipy.special._special_ufuncs", "ufuncs", elements.divide, 2**14,
+        "special.j0(image)"),
+    Row(_ND, "correlate1d", filters.lines(axis=2, output=3), 2**14,
+        "ndimage.gaussian_filter(image, 2)"),
+    Row(_ND, "uniform_filter1d", filters.lines(axis=2, output=3), 2**15,
+        "ndimage.uniform_filter(image, 9)"),
+    Row(_ND, "min_or_max_filter1d", filters.lines(axis=2, output=3), 2**14,
+        "ndimage.maximum_filter(image, 7)"),
+    Row(_ND, "spline_filter1d", filters.lines(axis=2, output=3), 2**14,
+        "ndimage.spline_filter(image)"),
+    Row(_ND, "correlate",
+        filters.neighbourhoods(footprint=1, output=2, mode=3, origins=5), 2**17,
+        "ndimage.convolve(image, kernel)", 2**11),
+    Row(_ND, "min_or_max_filter",
+        filters.neighbourhoods(footprint=1, output=3, mode=4, origins=6), 2**17,
+        "ndimage.grey_erosion(image, structure=kernel)", 2**11),
+    Row(_ND, "rank_filter",
+        filters.neighbourhoods(footprint=2, output=3, mode=4, origins=6), 2**15,
+        "ndimage.median_filter(image, 5)", 2**11),
+    Row("scipy.spatial._distance_pybind",
+        "cdist_braycurtis cdist_canberra cdist_chebyshev cdist_cityblock cdist_dice "
+        "cdist_euclidean cdist_hamming cdist_jaccard cdist_minkowski "
+        "cdist_rogerstanimoto cdist_russellrao cdist_sokalsneath cdist_sqeuclidean "
+        "cdist_yule",
+        rows.distances, 2**16,
+        "distance.cdist(points, points)", 2**8),
+    Row("scipy.spatial._distance_wrap",
+        "cdist_cosine_double_wrap cdist_jensenshannon_double_wrap "
+        "cdist_mahalanobis_double_wrap cdist_seuclidean_double_wrap",
+        rows.written_distances, 2**16,
+        "distance.cdist(points, points, 'cosine')", 2**8),
+    Row(_FFT, "c2c r2c c2r dct dst r2r_fftpack", rows.workers, 2**14,
+        "fft.rfft2(image)"),
+)
+# fmt: on

@@ -1,0 +1,490 @@
+"""Large calls of SciPy that threads divide: the same bits, errors and warnings."""
+
+import copy
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from support.paths import ROOT
+from support.processes import end_of
+
+from mxnp._packages import entries, placing
+from mxnp._packages.table import NOT_DIVIDED, ROWS
+
+scipy = pytest.importorskip("scipy")
+from scipy import (  # noqa: E402
+    fft,
+    interpolate,
+    ndimage,
+    signal,
+    sparse,
+    special,
+)
+from scipy.spatial import distance  # noqa: E402
+
+MODULES = sorted({row.module for row in ROWS})
+SPACE = {
+    **{each.__name__.rpartition(".")[2]: each for each in (fft, interpolate, ndimage)},
+    **{each.__name__.rpartition(".")[2]: each for each in (signal, sparse, special)},
+    "distance": distance,
+}
+
+
+class Threads:
+    """Whether calls are divided, and how many were."""
+
+    def __init__(self, monkeypatch):
+        self.n, self.calls = 3, 0
+        monkeypatch.setattr(entries, "get_rules", lambda: True)
+        monkeypatch.setattr(entries, "get_num_threads", lambda: self.n)
+        count = entries.Entry.cut_into
+
+        def counted(entry, length, elements):
+            pieces = count(entry, length, elements)
+            self.calls += pieces > 1
+            return pieces
+
+        monkeypatch.setattr(entries.Entry, "cut_into", counted)
+
+    def compare(self, function, *args, **kwargs):
+        """Compare a divided call with SciPy's, and return how many calls were divided."""
+        self.n = 1
+        expected = outcome(function, *copy.deepcopy([args, kwargs]))
+        self.n, before = 3, self.calls
+        assert outcome(function, *copy.deepcopy([args, kwargs])) == expected
+        return self.calls - before
+
+
+def outcome(function, args, kwargs):
+    """Return everything that a call does, for comparison."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = function(*args, **kwargs)
+        except Exception as error:
+            result = type(error), str(error)
+    said = [(w.category, str(w.message), w.filename, w.lineno) for w in caught]
+    return details(result), details(args), details(kwargs), said
+
+
+def details(x):
+    """Return the class, bits and order of arrays, and other objects themselves."""
+    if isinstance(x, np.ndarray):
+        data = np.ma.getdata(x)
+        mask = (
+            np.ma.getmaskarray(x).tobytes() if isinstance(x, np.ma.MaskedArray) else b""
+        )
+        return type(x), x.dtype, x.shape, data.strides, data.tobytes(), mask
+    if isinstance(x, (tuple, list)):
+        return [details(each) for each in x]
+    if isinstance(x, dict):
+        return {key: details(value) for key, value in x.items()}
+    if isinstance(x, np.generic):
+        return x.dtype, x.tobytes()
+    return x if isinstance(x, (type, str, type(None))) else repr(x)
+
+
+def place(grain):
+    for name in MODULES:
+        placing.place(sys.modules[name], grain)
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """Divide calls of four elements and more among three threads."""
+    place(2)
+    yield Threads(monkeypatch)
+    place(0)
+
+
+# -- The table -------------------------------------------------------------------------
+
+R = np.random.default_rng(7)
+ARRAYS = {
+    "image": R.random((70, 90)),
+    "rows": R.random((40, 300)),
+    "points": R.random((60, 8)),
+    "kernel": R.random((5, 5)),
+    "np": np,
+}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.module} {row.names[:20]}")
+def test_the_sample_of_a_row_is_divided(threads, row):
+    function = eval(f"lambda: {row.sample}", SPACE | ARRAYS)
+    if row.names != "ufuncs":
+        assert {*row.names.split()} <= vars(sys.modules[row.module]).keys()
+    assert threads.compare(function)
+
+
+def test_the_page_has_the_table():
+    page = (ROOT / "docs" / "scipy.md").read_text()
+    names = {name for row in ROWS for name in row.names.split()} - {"ufuncs"}
+    public = {name for name in NOT_DIVIDED if not name.startswith("_")}
+    for name in names | public | {row.module for row in ROWS}:
+        assert f"`{name}`" in page, name
+
+
+def test_functions_keep_their_identity(threads):
+    assert type(special.erf) is np.ufunc
+    assert special.erf.nin == 1
+    assert ndimage._nd_image.correlate1d.__name__ == "correlate1d"
+    assert repr(ndimage._nd_image.correlate1d).startswith(
+        "<built-in function correlate1d"
+    )
+
+
+def test_a_row_whose_function_is_missing_is_left_alone(threads):
+    module = type(np)("scipy.ndimage._nd_image")
+    placing.place(module)
+    assert not [name for name in vars(module) if not name.startswith("__")]
+
+
+# -- Random calls ----------------------------------------------------------------------
+
+
+class Draw:
+    """Random arrays in random orders of memory."""
+
+    def __init__(self, seed):
+        self.r = np.random.default_rng(seed)
+
+    def shape(self, most=3, longest=24):
+        return tuple(
+            int(n) for n in self.r.integers(1, longest, self.r.integers(1, most + 1))
+        )
+
+    def one(self, *items):
+        return items[self.r.integers(len(items))]
+
+    def laid_out(self, a):
+        """Return an array with the same elements and other strides."""
+        how = self.r.integers(5)
+        if how == 0:
+            return np.asfortranarray(a)
+        if how == 1 and a.ndim:
+            wide = np.zeros((*a.shape[:-1], 2 * a.shape[-1]), a.dtype)
+            wide[..., ::2] = a
+            return wide[..., ::2]
+        if how == 2:
+            return np.ascontiguousarray(a[::-1])[::-1]
+        if how == 3:
+            order = self.r.permutation(a.ndim)
+            return np.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order))
+        return a
+
+    def array(self, shape, dtype="f8"):
+        dtype = np.dtype(dtype)
+        a = self.r.normal(size=shape) * 20
+        if dtype.kind == "c":
+            a = a + 1j * self.r.normal(size=shape)
+        if dtype.kind == "u":
+            a = abs(a)
+        return self.laid_out(a.astype(dtype))
+
+
+MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
+DTYPES = ("f8", "f4", "u1", "i4", "i8", "?", ">f8")
+
+
+def line_filter(draw):
+    a = draw.array(draw.shape(), draw.one(*DTYPES))
+    axis = int(draw.r.integers(-a.ndim, a.ndim))
+    size = int(draw.r.integers(1, 8))
+    function, *args = draw.one(
+        (ndimage.correlate1d, draw.r.normal(size=size)),
+        (ndimage.gaussian_filter1d, 1.3),
+        (ndimage.uniform_filter1d, size),
+        (ndimage.minimum_filter1d, size),
+        (ndimage.maximum_filter1d, size),
+    )
+    output = draw.one(None, None, "f4", "i2", draw.array(a.shape), a)
+    return (
+        function,
+        [a, *args],
+        {"axis": axis, "mode": draw.one(*MODES), "output": output},
+    )
+
+
+def filter_of_all_axes(draw):
+    a = draw.array(draw.shape(), draw.one(*DTYPES, "c16"))
+    function, *args = draw.one(
+        (ndimage.gaussian_filter, 0.9),
+        (ndimage.uniform_filter, 3),
+        (ndimage.sobel,),
+        (ndimage.laplace,),
+        (ndimage.maximum_filter, 4),
+        (ndimage.spline_filter, 3),
+        (ndimage.zoom, 1.7),
+        (ndimage.shift, 0.4),
+    )
+    return function, [a, *args], {"mode": draw.one(*MODES)}
+
+
+def filter_of_neighbourhoods(draw):
+    # SciPy's rank filter of one dimension writes behind short arrays.
+    a = draw.array((*draw.shape(2), int(draw.r.integers(1, 40))), draw.one(*DTYPES))
+    size = draw.r.integers(1, 6, a.ndim)
+    weights = draw.r.normal(size=size)
+    footprint = weights > -1.0
+    footprint.flat[0] = True
+    origin = [int(draw.r.integers(-(n // 2), (n - 1) // 2 + 1)) for n in size]
+    function, args = draw.one(
+        (ndimage.correlate, {"weights": weights}),
+        (ndimage.convolve, {"weights": weights}),
+        (ndimage.median_filter, {"footprint": footprint}),
+        (ndimage.rank_filter, {"footprint": footprint, "rank": 0}),
+        (ndimage.percentile_filter, {"footprint": footprint, "percentile": 30}),
+        (ndimage.minimum_filter, {"footprint": footprint}),
+        (ndimage.grey_dilation, {"structure": weights}),
+    )
+    output = draw.one(None, None, "f4", draw.array(a.shape), a)
+    return (
+        function,
+        [a],
+        dict(mode=draw.one(*MODES), origin=origin, output=output, **args),
+    )
+
+
+def ufunc(draw):
+    function = getattr(special, draw.one(*UFUNCS))
+    shape = draw.shape(3, 9)
+    types = draw.one(*(t for t in function.types if not set(t) & set("gG")))
+    args = []
+    for code in types.partition("->")[0]:
+        own = tuple(1 if draw.r.random() < 0.1 else n for n in shape)
+        own = own[draw.r.integers(len(shape)) :] if draw.r.random() < 0.1 else own
+        a = draw.laid_out(draw.r.choice(VALUES, own).astype(code))
+        args.append(
+            draw.one(a, a, a, a, a[:1], 2.5 if code in "fdFD" else 2, a.flat[0])
+        )
+    return function, args, {}
+
+
+def distances(draw):
+    n = int(draw.r.integers(1, 9))
+    a, b = (draw.array((int(draw.r.integers(1, 30)), n), draw.one("f8", "f4", "i4", "?"))
+            for _ in range(2))  # fmt: skip
+    kwargs = draw.one(
+        {}, {}, {"out": np.zeros((len(a), len(b)))}, {"w": draw.r.random(n)}
+    )
+    return distance.cdist, [a, b, draw.one(*METRICS)], kwargs
+
+
+def transform(draw):
+    a = draw.array(draw.shape(3, 40), draw.one("f8", "f4", "c16", "c8", "i4"))
+    name = draw.one(
+        "fft", "rfft", "ihfft", "irfft", "fftn", "rfftn", "irfftn", "dct", "dstn"
+    )
+    return getattr(fft, name), [a], {}
+
+
+# Spheroidal functions take seconds for some of these values.
+VALUES = [0.0, -1.0, 0.5, 3.7, 2.0, 1.0, 0.25]
+UFUNCS = sorted(
+    name for name, x in vars(special).items()
+    if isinstance(x, np.ufunc) and not name.startswith(("pro_", "obl_"))
+)  # fmt: skip
+METRICS = sorted(distance._METRICS) if hasattr(distance, "_METRICS") else ["euclidean"]
+CALLS = [
+    line_filter,
+    filter_of_all_axes,
+    filter_of_neighbourhoods,
+    ufunc,
+    distances,
+    transform,
+]
+
+
+def compare_random(threads, call, seeds):
+    divided = sum(threads.compare(*split(call(Draw(seed)))) > 0 for seed in seeds)
+    assert divided > len(seeds) // 4  # so that the test is one
+
+
+def split(call):
+    function, args, kwargs = call
+    return lambda args, kwargs: function(*args, **kwargs), args, kwargs
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_random_calls_have_the_same_bits(threads, call):
+    compare_random(threads, call, range(60))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", CALLS)
+def test_many_random_calls_have_the_same_bits(threads, call):
+    compare_random(threads, call, range(1000, 2500))
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_each_ufunc_has_the_same_bits_and_says_nothing_else(threads, name):
+    function = getattr(special, name)
+    r = np.random.default_rng(3)
+    divided = 0
+    for types in function.types:
+        args = [r.choice(VALUES, 50).astype(code) for code in types.partition("->")[0]]
+        for how in ("ignore", "warn", "raise"):
+            with np.errstate(all=how):
+                divided += threads.compare(function, *args)
+            with special.errstate(all=how):
+                divided += threads.compare(function, *args)
+    assert bool(divided) == (name not in NOT_DIVIDED)
+
+
+# -- What is left to SciPy -------------------------------------------------------------
+
+IMAGE = ARRAYS["image"]
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "kwargs"),
+    [
+        (ndimage.gaussian_filter1d, (IMAGE, 2), {"axis": 5}),
+        (ndimage.correlate1d, (IMAGE, []), {}),
+        (ndimage.correlate1d, (IMAGE, [1, 2, 3]), {"origin": 7}),
+        (ndimage.correlate1d, (IMAGE, [1, 2, 3]), {"mode": "other"}),
+        (ndimage.correlate, (IMAGE, np.ones(3)), {}),
+        (ndimage.correlate, (IMAGE.astype(object), np.ones((3, 3))), {}),
+        (ndimage.uniform_filter1d, (IMAGE, 0), {}),
+        (special.erf, (IMAGE, IMAGE, IMAGE), {}),
+        (special.erf, (IMAGE.astype(object),), {}),
+        (special.gammainc, (IMAGE, IMAGE[:3, :4]), {}),
+        (special.erf, (IMAGE,), {"dtype": "i4"}),
+        (distance.cdist, (IMAGE, IMAGE[:, :7]), {}),
+        (distance.cdist, (IMAGE, IMAGE), {"out": np.zeros((3, 3))}),
+        (distance.cdist, (IMAGE, IMAGE), {"w": -np.ones(90)}),
+        (fft.fft, (IMAGE,), {"workers": 0}),
+        (fft.fft, (IMAGE,), {"n": -1}),
+    ],
+)  # fmt: skip
+def test_errors_are_scipys(threads, function, args, kwargs):
+    threads.compare(function, *args, **kwargs)
+
+
+def test_subclasses_and_masked_arrays_stay_what_they_are(threads):
+    masked = np.ma.masked_greater(IMAGE, 0.5)
+    for x in (masked, IMAGE.view(np.recarray), IMAGE.view(np.matrix)):
+        threads.compare(special.erf, x)
+        threads.compare(ndimage.gaussian_filter, x, 2)
+
+
+def test_the_output_may_overlap_the_input(threads):
+    whole = np.random.default_rng(1).random((50, 60))
+
+    def shifted(whole):
+        ndimage.correlate1d(whole[:-1], [1, 2, 3], 1, output=whole[1:])
+
+    def repeated(whole):
+        out = np.lib.stride_tricks.as_strided(whole, (50, 60), (0, 8))
+        ndimage.correlate1d(np.ones((50, 60)), [1, 2, 3], 1, output=out)
+
+    assert not threads.compare(shifted, whole)
+    assert not threads.compare(repeated, whole)
+
+
+def test_outputs_that_cannot_be_written_are_refused(threads):
+    out = np.zeros(IMAGE.shape)
+    out.flags.writeable = False
+
+    def into():
+        ndimage.correlate1d(IMAGE, [1, 2, 3], output=out)
+
+    assert not threads.compare(into)
+
+
+def test_inputs_may_be_read_only(threads):
+    a = IMAGE.copy()
+    a.flags.writeable = False
+    assert threads.compare(lambda: ndimage.gaussian_filter(a, 2))
+    assert threads.compare(lambda: special.erf(a))
+    assert threads.compare(lambda: distance.cdist(a, a))
+
+
+def test_calls_of_other_threads_are_left_to_scipy(threads):
+    special.erf(IMAGE)
+    assert threads.calls == 1
+    thread = threading.Thread(target=special.erf, args=(IMAGE,))
+    thread.start()
+    thread.join()
+    assert threads.calls == 1
+
+
+def test_nothing_is_divided_within_a_divided_call(threads, monkeypatch):
+    inside = []
+    run = entries.run_pieces
+
+    def run_pieces(work, n, pieces):
+        before = threads.calls
+        special.erf(IMAGE)  # as a signal handler may do
+        inside.append(threads.calls - before)
+        return run(work, n, pieces)
+
+    monkeypatch.setattr(entries, "run_pieces", run_pieces)
+    special.erf(IMAGE)
+    assert inside == [0]
+
+
+def test_an_interrupt_ends_a_call(threads, monkeypatch):
+    def interrupt(work, n, pieces):
+        raise KeyboardInterrupt
+
+    run = entries.run_pieces
+    monkeypatch.setattr(entries, "run_pieces", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        ndimage.gaussian_filter(IMAGE, 2)
+    monkeypatch.setattr(entries, "run_pieces", run)
+    assert threads.compare(ndimage.gaussian_filter, IMAGE, 2)
+
+
+# -- Programs --------------------------------------------------------------------------
+
+PROGRAM = """
+import sys
+from mxnp._packages import entries
+calls = []
+run = entries.run_pieces
+entries.run_pieces = lambda *args: (calls.append(1), run(*args))[1]
+import numpy as np
+from scipy import ndimage
+a = np.random.default_rng(0).random((600, 600))
+"""
+FORK = """
+import os
+ndimage.correlate1d(a, [1, 2, 3])
+child = os.fork()
+n = len(calls)
+ndimage.correlate1d(a, [1, 2, 3])
+print(len(calls) - n, flush=True)
+if not child: os._exit(0)
+os.wait()
+"""
+PROCESSES = """
+import multiprocessing
+def count(_):
+    n = len(calls)
+    ndimage.correlate1d(np.asarray(a), [1, 2, 3])
+    return len(calls) - n
+print(multiprocessing.get_context("fork").Pool(1).map(count, [0]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "settings"),
+    [
+        ("ndimage.correlate1d(a, [1, 2, 3]); print(len(calls))", "1", {}),
+        ("ndimage.correlate1d(a, [1, 2, 3]); print(len(calls))", "0", {"MXNP_SCIPY": "0"}),
+        ("ndimage.correlate1d(a, [1, 2, 3]); print(len(calls))", "0",
+         {"MXNP_NUM_THREADS": "1"}),
+        ("import mxnp; mxnp.uninstall(); ndimage.correlate1d(np.asarray(a), [1, 2, 3]); "
+         "print(len(calls))", "0", {}),
+        (FORK, "1\n1", {}),
+        (PROCESSES, "[0]", {}),
+    ],
+)  # fmt: skip
+def test_programs_divide_calls_of_packages(code, said, settings):
+    end = end_of("-m", "mxnp", "-c", PROGRAM + code,
+                 **{"MXNP_NUM_THREADS": "3", **settings})  # fmt: skip
+    assert (end.status, end.out.strip()) == (0, said), end.err
