@@ -168,6 +168,8 @@ def default_rng(seed: _Any = None) -> _random.Generator:
     --------
     numpy.random.default_rng
     """
+    if type(seed) is int:  # the usual seed
+        return Generator(_random.default_rng(seed).bit_generator)
     _unwrap_states(seed)
     theirs = _unwrap(seed)  # that of a Generator is NumPy's inside
     generator = _random.default_rng(theirs)

@@ -20,6 +20,7 @@
 #include "cpu/kernels/sort.h"
 #include "cpu/plan/gather.h"
 #include "cpu/plan/order.h"
+#include "cpu/threads/thread_pool.h"
 #include "draws/generators.h"
 #include "draws/streams.h"
 #include "gpu/atomics.h"

@@ -42,6 +42,13 @@ def find_forms(row: Row) -> tuple[Way, ...]:
     return tuple(way for way in row.forms if _KINDS[way.module.rpartition("/")[0]][0])
 
 
+@cache  # for methods of generators, of which programs make many
+def _find_ways(name: str) -> tuple[Row | None, tuple[Way, ...]]:
+    """Return the row of a name, if there is one, and its forms."""
+    row = ROWS.get(name)
+    return row, find_forms(row) if row else ()
+
+
 def is_recorded(original: Any) -> bool:
     """Return whether a function of NumPy has a recorded form for the processor."""
     row = find_row(original.__module__, original.__name__)
@@ -115,15 +122,14 @@ def attach(counterpart: Function, name: str, *bound: Any) -> None:
     *bound
         The first arguments of the recorded form.
     """
-    row = ROWS.get(name)
+    row, forms = _find_ways(name)
     if row is None:
         return
     if row.direct:
         counterpart.direct = row.direct
-    forms = find_forms(row)
     if forms:
-        load: Callable[..., Any] = partial(_load_and_call, counterpart, forms)
-        counterpart.implementation = partial(_call, forms, *bound) if bound else load
+        load: Any = (_call, forms) if bound else (_load_and_call, counterpart, forms)
+        counterpart.implementation = partial(*load, *bound)
         counterpart.threshold_factor = forms[0].threshold_factor
     if row.layer is not None:
         counterpart.layer, counterpart.layer_factor = True, row.layer.threshold_factor

@@ -126,10 +126,18 @@ def _pays(draw: _Draw, kind: str) -> bool:
     return draw.sampler == "uniform" and (is_shifted or kind == "MT19937")
 
 
+def _drawn_class(bits: Any, draw: _Draw) -> Any:
+    """Return NumPy's class of a bit generator, or None if NumPy draws from it."""
+    original = _numpys_class(bits)
+    if original is None or get_device() == GPU or not _pays(draw, original.__name__):
+        return None
+    return original
+
+
 def _draw(bits: Any, draw: _Draw, size: Any, out: Any = None, first: int = 0) -> Any:
     """Return an array of draws, or NotImplemented."""
-    original, dtype = _numpys_class(bits), numpy.dtype(draw.dtype)
-    if original is None or get_device() == GPU or not _pays(draw, original.__name__):
+    original, dtype = _drawn_class(bits, draw), numpy.dtype(draw.dtype)
+    if original is None:
         return NotImplemented
     if out is None:
         shape = _shape(size)
@@ -319,6 +327,8 @@ def _bits_of(generator: Any) -> Any:
 def _draw_pairs(state: RandomState, draw: _Draw, size: Any) -> Any:
     """Draw legacy normal numbers, which are made in pairs: NumPy keeps the second."""
     bits = state._bit_generator
+    if _drawn_class(bits, draw) is None:
+        return NotImplemented  # before the state is read, which takes long
     with bits.lock:
         first = int(bool(state.get_state(legacy=False)["has_gauss"]))
         out = _draw(bits, draw, size, first=first)

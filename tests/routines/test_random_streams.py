@@ -504,3 +504,41 @@ def test_a_seed_that_is_set_in_the_middle_stays(name: str) -> None:
         after = mxnp.random.random(3).tolist()
         assert after in states or not has_run
         mxnp.random.seed(1)
+
+
+class Read(numpy.random.RandomState):
+    """A generator whose state must not be read."""
+
+    def get_state(self, legacy: bool = True) -> Any:
+        raise AssertionError("the state is read")
+
+
+def test_no_state_is_read_before_numpy_draws() -> None:
+    """Reading the state of MT19937 takes as long as thousands of draws."""
+    mxnp.set_num_threads(1)
+    for form in "normal", "standard_normal":
+        drawn = getattr(random_streams, f"_randomstate_{form}")(Read(1), size=5000)
+        assert drawn is NotImplemented
+
+
+@pytest.mark.parametrize("call", ["normal 1,2", "poisson 3", "random", "randn"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_forms_that_need_threads_are_not_asked_without(call: str, threads: int) -> None:
+    asked = []
+
+    def form(*args: Any, **kwargs: Any) -> Any:
+        asked.append(args)
+        return NotImplemented
+
+    mxnp.set_num_threads(threads)
+    is_state = call == "randn"
+    pair = Pair("MT19937" if is_state else "PCG64")
+    name, _, arguments = call.partition(" ")
+    owner = mxnp.random.RandomState(1) if is_state else pair.ours
+    method = getattr(owner, name)
+    method.implementation = form
+    given = [eval(each) for each in arguments.split(",") if each]
+    method(*given, 5000)
+    assert len(asked) == (threads > 1 or name == "random")
+    method(5000) if is_state else method(*given, size=(50, 100))
+    assert len(asked) == 2 * (threads > 1 or name == "random")

@@ -59,7 +59,7 @@ struct function {
     int threshold_factor;     /* an array of this many thresholds is large, */
     int layer_factor;         /* and for the layer one of so many */
     char size_rule;           /* which argument has to be large: see function_members */
-    int size_place;           /* the place of the size, with the rule 'd' */
+    int size_place;           /* the place of the size, with the rules 'd' and 'p' */
     int operation;            /* for a ufunc, its row in ops.def, or -1 */
     bool adopts;              /* whether results become mxnp arrays */
     bool is_maker;            /* results have a default dtype */

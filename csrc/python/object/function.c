@@ -196,6 +196,13 @@ static bool has_large_range(PyObject *args)
     return length > 1 && length >= (double)queue_threshold && length <= INT32_MAX;
 }
 
+/* Check whether random numbers are drawn here, rather than by NumPy: with the rule 'p' threads
+ * have to share the work. */
+static inline bool may_draw(const struct function *f)
+{
+    return f->size_rule == 'd' || core->mx_thread_pool_size() > 1;
+}
+
 /* Check whether an argument is the size of many random numbers, or a large array for them. */
 static bool is_many(const struct function *f, PyObject *x)
 {
@@ -215,6 +222,8 @@ static bool is_many(const struct function *f, PyObject *x)
  * that is negative, all arguments. */
 static bool draws_many(const struct function *f, PyObject *args, PyObject *kwargs)
 {
+    if (!may_draw(f))
+        return false;
     if (f->size_place < 0)
         return is_many(f, args);
     PyObject *size = PyTuple_Size(args) > f->size_place ? PyTuple_GetItem(args, f->size_place)
@@ -232,6 +241,8 @@ static bool may_draw_many(const struct function *f, PyObject *const *args, size_
     for (size_t i = 0; f->size_place < 0 && i < n; i++)
         size *= PyLong_CheckExact(args[i]) ? (double)PyLong_AsLongLong(args[i]) : 0;
     PyErr_Clear();
+    if (!may_draw(f))
+        return false;
     bool may = f->size_place < 0 ? size / f->threshold_factor >= (double)queue_threshold
                                  : (size_t)f->size_place < n && is_many(f, args[f->size_place]);
     for (size_t i = n; i < all && !may; i++)
@@ -263,6 +274,7 @@ static bool is_for_queue(const struct function *f, int threshold_factor, PyObjec
     case 'r':
         return has_large_range(args);
     case 'd':
+    case 'p':
         return draws_many(f, args, kwargs);
     case 'q':
         return true;
@@ -690,6 +702,12 @@ static inline bool is_usual(const struct function *f)
 
 #define MOST_SIZE (1 << 17) /* elements; for more, NumPy releases the lock */
 
+/* Check whether calls with many random numbers are large. */
+static inline bool is_draw(const struct function *f)
+{
+    return f->size_rule == 'd' || f->size_rule == 'p';
+}
+
 /* Check whether only calls with large arrays are large. */
 static inline bool needs_large_array(const struct function *f)
 {
@@ -779,7 +797,7 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     struct call_args call_args;
     size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
     bool may_record = (has_form(f) || has_layer(f)) && !needs_large_array(f) &&
-                      (f->size_rule != 'd' || may_draw_many(f, args, n, all));
+                      (!is_draw(f) || may_draw_many(f, args, n, all));
     bool may_choose = f->choose && all >= (size_t)f->choose_from;
     if (all > MAX_PLAIN || may_record || may_choose || !queue_is_idle() || !is_usual(f) ||
         !are_small(args, all, least_large(f)) || !layout_is_known() ||
@@ -1020,10 +1038,11 @@ static PyMemberDef function_members[] = {
      "the "
      "square of that number or of the size of an array, \"t\" the number in the third "
      "argument, \"r\" a range, \"m\" an argument if one has three axes, \"d\" the size of a "
-     "draw. "
-     "With \"q\", `implementation` decides."},
+     "draw, \"p\" the same if there are several threads. With \"q\", `implementation` "
+     "decides."},
     {"size_place", T_INT, offsetof(struct function, size_place), 0,
-     "With the rule \"d\", the place of the size among the arguments, or -1 if they are the "
+     "With the rules \"d\" and \"p\", the place of the size among the arguments, or -1 if they "
+     "are the "
      "size."},
     {"operation", T_INT, offsetof(struct function, operation), 0,
      "The row of a ufunc in ops.def, or -1."},
