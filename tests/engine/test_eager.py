@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 import pytest
+from support.constants import constant
 from support.lanes import ON_CUDA
 from support.processes import end_of
 from support.tolerances import near
@@ -19,6 +20,8 @@ pytestmark = pytest.mark.usefixtures("eager")
 SIZE = 20_000
 FLUSHES = 8  # that run one operation each, before others are computed immediately
 RECORD_EVERY = 32
+LEAST = constant("python/record/queue.c", "LEAST_SIZE")
+MOST = constant("base/limits.h", "MX_MOST_DIRECT")
 
 
 @pytest.fixture
@@ -84,6 +87,12 @@ OPERATIONS = {
     "rows": lambda np, a, c: a.reshape(100, -1) + a[:200],
     "transposed": lambda np, a, c: a.reshape(100, -1).T * 2,
     "zeros": lambda np, a, c: np.zeros(a.size),
+    "ones": lambda np, a, c: np.ones((100, a.size // 100)),
+    "full": lambda np, a, c: np.full(a.size, 3),
+    "arange": lambda np, a, c: np.arange(a.size),
+    "clip": lambda np, a, c: np.clip(a, 0.7, 1.2),
+    "where": lambda np, a, c: np.where(a > 1, a, 0.0),
+    "zeros like": lambda np, a, c: np.zeros_like(a),
 }
 
 
@@ -150,6 +159,38 @@ def test_other_sizes_are_not_affected(a: Any, size: int) -> None:
         assert (_bridge.pending() == 1) == (size > 2**17)
         mxnp.synchronize()
     del y
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "empty": lambda x: mxnp.empty(x.size),
+    "zeros": lambda x: mxnp.zeros(x.size),
+    "ones": lambda x: mxnp.ones((x.size, 1)),
+    "full": lambda x: mxnp.full(x.size, 0.5),
+    "arange": lambda x: mxnp.arange(x.size),
+    "clip": lambda x: x.clip(0.7, 1.2),
+}
+
+
+@pytest.mark.skipif(
+    ON_CUDA, reason="a GPU runs operations whether or not they are alone"
+)
+@pytest.mark.parametrize("size", [LEAST, MOST, MOST + 1])
+@pytest.mark.parametrize("name", CALLS)
+def test_new_arrays_are_made_immediately_after_lone_flushes(
+    a: Any, name: str, size: int
+) -> None:
+    x = mxnp.zeros(size)
+    run_alone(a)
+    recorded = []
+    for _ in range(4 * RECORD_EVERY):
+        y = CALLS[name](x)
+        recorded.append(_bridge.pending() > 0)
+        mxnp.synchronize()
+    del y
+    if name != "empty" and size > MOST:
+        assert all(recorded)
+    else:
+        assert recorded.count(True) <= 5
 
 
 def test_fast_mode_has_no_warnings(a: Any) -> None:

@@ -35,13 +35,13 @@ static bool add_length(struct new_shape *shape, PyObject *length)
     if (!PyLong_CheckExact(length) || shape->ndim == MOST_NDIM)
         return false;
     Py_ssize_t n = PyLong_AsSsize_t(length);
-    if (n <= 0 || n > RECYCLED_BYTES) {
+    if (n <= 0 || n > MX_MOST_DIRECT) {
         PyErr_Clear();
         return false;
     }
     shape->dims[shape->ndim++] = n;
     shape->size *= n;
-    return shape->size <= RECYCLED_BYTES;
+    return shape->size <= MX_MOST_DIRECT;
 }
 
 /* Read a positive integer or a tuple of them, the shape of a small array. */
@@ -54,6 +54,12 @@ static bool read_shape(PyObject *x, struct new_shape *shape)
         if (!add_length(shape, PyTuple_GetItem(x, i)))
             return false;
     return shape->ndim > 0;
+}
+
+/* Check whether an array of this shape is made here, rather than recorded. */
+static bool is_immediate(const struct new_shape *shape)
+{
+    return shape->size < queue_threshold || queue_is_eager(shape->size);
 }
 
 static int new_array(int row, const struct new_shape *shape, char **data, PyObject **result)
@@ -69,7 +75,7 @@ static int call_empty(PyObject *const *args, size_t n, PyObject **result)
 {
     struct new_shape shape;
     char *data;
-    return n == 1 && read_shape(args[0], &shape) && shape.size < queue_threshold
+    return n == 1 && read_shape(args[0], &shape) && is_immediate(&shape)
                ? new_array(ROW_float64, &shape, &data, result)
                : 0;
 }
@@ -112,8 +118,8 @@ static int call_full(PyObject *const *args, size_t n, PyObject **result)
     if (n != 2 || !(PyFloat_CheckExact(args[1]) || PyLong_CheckExact(args[1])))
         return 0;
     int row = PyFloat_CheckExact(args[1]) ? ROW_float64 : ROW_int64;
-    if (!read_shape(args[0], &shape) || shape.size >= queue_threshold ||
-        !scalars_read(args[1], row, value))
+    if (!read_shape(args[0], &shape) || !scalars_read(args[1], row, value) ||
+        !is_immediate(&shape))
         return 0;
     int status = new_array(row, &shape, &data, result);
     if (status > 0)
@@ -127,11 +133,12 @@ static int call_arange(PyObject *const *args, size_t n, PyObject **result)
 {
     struct new_shape shape = {.size = 1};
     char *data;
-    if (n != 1 || !add_length(&shape, args[0]) || shape.size >= queue_threshold)
+    if (n != 1 || !add_length(&shape, args[0]) || !is_immediate(&shape))
         return 0;
     int status = new_array(ROW_int64, &shape, &data, result);
-    for (npy_intp i = 0; status > 0 && i < shape.size; i++)
-        ((int64_t *)data)[i] = i;
+    int64_t *numbers = status > 0 ? (int64_t *)data : NULL, length = shape.size;
+    for (int64_t i = 0; numbers && i < length; i++)
+        numbers[i] = i;
     return status;
 }
 

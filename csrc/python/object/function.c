@@ -737,6 +737,15 @@ static inline bool are_small(PyObject *const *args, size_t n, Py_ssize_t least)
     return true;
 }
 
+/* Check whether a call is computed immediately: its arrays are small, or their results are
+ * expected to be needed immediately. */
+static inline bool are_immediate(const struct function *f, PyObject *const *args, size_t n)
+{
+    Py_ssize_t least = least_large(f);
+    return are_small(args, n, least) ||
+           (least <= MOST_SIZE && are_small(args, n, MOST_SIZE + 1) && queue_is_eager(least));
+}
+
 /* Check whether there is one keyword, of this name. */
 __attribute__((noinline)) static bool is_only(PyObject *names, const char *name)
 {
@@ -771,7 +780,7 @@ static inline int call_direct(const struct function *f, PyObject *const *args, s
                    ? call_ufunc_direct(f, args, n, names, result)
                    : 0;
     /* A form of the table takes only calls that `choose` leaves to NumPy's function. */
-    if (!f->direct || !is_usual(f) || !are_small(args, n, least_large(f)))
+    if (!f->direct || !is_usual(f) || !are_immediate(f, args, n))
         return 0;
     if (!names)
         return f->direct(args, n, result);
