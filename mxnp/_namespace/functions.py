@@ -398,7 +398,7 @@ ufunc.at indexing._ufunc_at add(f1, q1, 2.5); add(i1, q1, q1); maximum(f1, q1, p
     p1)
 ufunc.outer grids._ufunc_outer:q multiply(f1[:150], p1[:160]); add(i1[:20], i1[:30]);
     less(f1[:150], f1[:150])
-ufunc.reduce reductions._ufunc_reduce:16 add(f1); add(i2, axis=1); multiply(p2);
+ufunc.reduce direct,reductions._ufunc_reduce:16 add(f1); add(i2, axis=1); multiply(p2);
     maximum(f2, axis=0); logical_or(b2); logical_and(f1); fmax(n1); bitwise_or(i1);
     subtract(f1); minimum(i1, axis=None); add(f2, axis=(0, 1))
 """)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 import pytest
+from support.constants import constant
 from support.same import assert_same
 
 import mxnp
@@ -88,3 +89,57 @@ def test_axes_that_do_not_exist(function: str) -> None:
 
     for axis in (2, -3, 1.0, "x"):
         assert message(mxnp, axis) == message(numpy, axis)
+
+
+METHODS = ["add", "maximum", "minimum", "logical_or", "logical_and", "multiply", "hypot"]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("ufunc", METHODS)
+@pytest.mark.parametrize("shape", [(1,), (1_000,), (30, 7)], ids=str)
+def test_reductions_by_methods_of_ufuncs(
+    shape: tuple[int, ...], ufunc: str, dtype: str
+) -> None:
+    values = (numpy.random.default_rng(1).standard_normal(shape) * 9).astype(dtype)
+
+    def outcome(xp: types.ModuleType, x: Any) -> Any:
+        reduce = getattr(xp, ufunc).reduce
+        with numpy.errstate(over="ignore"):
+            return [reduce(x), reduce(x, axis=-1), reduce(x, 0)]
+
+    x = mxnp.array(values)
+    mxnp.synchronize()
+    assert_same(outcome(mxnp, x), outcome(numpy, values))
+
+
+GLANCE = constant("python/direct/functions.c", "GLANCE")
+ENDS: dict[str, tuple[bool, Any, Callable[[Any, Any], Any]]] = {
+    "any": (True, vars(mxnp.ndarray)["any"], lambda xp, b: b.any()),
+    "all": (False, mxnp.all, lambda xp, b: xp.all(b)),
+    "logical_or": (True, mxnp.ufunc.reduce, lambda xp, b: xp.logical_or.reduce(b)),
+    "logical_and": (False, mxnp.ufunc.reduce, lambda xp, b: xp.logical_and.reduce(b)),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize("at", [0, GLANCE - 1, GLANCE, None])
+def test_first_elements_of_large_arrays_decide(
+    name: str, at: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decides, function, call = ENDS[name]
+    asked = []
+
+    def form(*args: Any, **kwargs: Any) -> Any:
+        asked.append(args)
+        return NotImplemented
+
+    monkeypatch.setattr(function, "implementation", form)
+    values = numpy.full(2**22, not decides)
+    if at is not None:
+        values[at] = decides
+    b = mxnp.array(values)
+    mxnp.synchronize()
+    found, expected = call(mxnp, b), call(numpy, values)
+    assert type(found) is type(expected)
+    assert found == expected
+    assert bool(asked) == (at is None or at >= GLANCE)

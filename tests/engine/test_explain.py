@@ -28,7 +28,7 @@ def explained() -> str:
 
 
 def test_a_chain_is_one_group(capsys: pytest.CaptureFixture[str]) -> None:
-    x = mxnp.arange(50000.0).reshape(100, 500)
+    x = mxnp.arange(500_000.0).reshape(1000, 500)
     mxnp.synchronize()
     y = mxnp.sqrt(x * x + 1)
     total = float(y.sum())
@@ -36,9 +36,9 @@ def test_a_chain_is_one_group(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert total > 0
     assert re.fullmatch(
-        r"Last flush: 4 operations in 1 group, 400 kB read, 400 kB written, \S+ [µm]?s\n"
+        r"Last flush: 4 operations in 1 group, 4\.00 MB read, 4\.00 MB written, \S+ [µm]?s\n"
         r"  1\. multiply, add, sqrt, add\.reduce\n"
-        r"     \(100, 500\), 2 results never in memory, 400 kB read, 400 kB written,\s+"
+        r"     \(1000, 500\), 2 results never in memory, 4\.00 MB read, 4\.00 MB written,\s+"
         r"\d+ threads?,\s+(3 compiled,\s+)?\S+ [µm]?s\n",
         printed,
     ), printed

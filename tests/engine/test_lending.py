@@ -18,7 +18,7 @@ import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
 
-SIZE = 50000
+SIZE = 150_000
 NBYTES = SIZE * 8
 
 

@@ -47,11 +47,16 @@ typedef PyObject *(*vector_call)(PyObject *, PyObject *const *, size_t, PyObject
 /* An implementation of a function for small arrays: see direct/functions.h. */
 typedef int direct_call(PyObject *const *args, size_t n, PyObject **result);
 
+/* Check whether `direct` computes a number of the arguments. */
+typedef bool number_test(PyObject *const *args, size_t n);
+
 struct function {
     PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
     vector_call call;                /* function_vectorcall */
     direct_call *direct;             /* called when all arrays are small, or NULL */
     bool takes_axis;                 /* by `direct`, as its second argument */
+    number_test *gives_number;       /* for an array, or NULL: see direct/functions.c */
+    direct_call *glance;             /* called when an array is large, or NULL: it may decide */
     PyObject *choose;         /* a function that returns the callable for given arguments */
     PyObject *implementation; /* called first when an array is large: it may record */
     PyObject *layer;          /* NumPy's code over mxnp arrays, called next: see run_layer() */

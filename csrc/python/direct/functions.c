@@ -338,14 +338,14 @@ static bool fill_identity(int op, char *results, size_t size)
     return has_identity;
 }
 
-/* Reduce a contiguous array with the inner loop of a ufunc, as NumPy does: sums begin with
- * zero, others with the first element.  Return 1 with the value, 0 or -1. */
-static int reduce(int op, PyObject *a, int *row, char *value)
+/* Reduce the first `size` elements of a contiguous array with the inner loop of a ufunc, as
+ * NumPy does: sums begin with zero, others with the first element.  Return 1 with the value, 0
+ * or -1. */
+static int reduce_first(int op, PyObject *a, npy_intp size, int *row, char *value)
 {
     if (!is_contiguous(a))
         return 0;
     PyArrayObject *np_array = queue_ready(a);
-    npy_intp size = array_size(np_array);
     *row = recycle_row(PyArray_DESCR(np_array));
     if (*row < 0 || size == 0)
         return 0;
@@ -363,6 +363,11 @@ static int reduce(int op, PyObject *a, int *row, char *value)
     if (n > 0)
         signature->numpys.function(args, &n, strides, signature->numpys.data);
     return !mx_conditions_met();
+}
+
+static int reduce(int op, PyObject *a, int *row, char *value)
+{
+    return reduce_first(op, a, array_size(np_array_of(a)), row, value);
 }
 
 #define NO_AXIS 32767
@@ -504,11 +509,49 @@ static int sums_as(const PyArrayObject *np_array)
     return row == ROW_int64 || row == ROW_uint64 || row >= ROW_float16 ? row : -1;
 }
 
+static bool is_bool(PyObject *const *args, size_t n)
+{
+    return n > 0 && is_array(args[0]) && PyArray_TYPE(np_array_of(args[0])) == NPY_BOOL;
+}
+
+/* Count the bytes that are not 0: a block of them in a vector of bytes. */
+static npy_intp count_true(const char *data, npy_intp n)
+{
+    enum { BLOCK = 240 };
+    npy_intp count = 0;
+    for (; n > 0; n -= BLOCK, data += BLOCK) {
+        unsigned char in_block = 0;
+        for (int i = 0, end = n < BLOCK ? (int)n : BLOCK; i < end; i++)
+            in_block = (unsigned char)(in_block + (data[i] != 0));
+        count += in_block;
+    }
+    return count;
+}
+
+/* Check whether a call counts the true elements of a contiguous array. */
+static bool counts(PyObject *const *args, size_t n)
+{
+    return n == 1 && is_bool(args, n) && is_small_contiguous(args[0]);
+}
+
+static npy_intp count(PyObject *a)
+{
+    PyArrayObject *np_array = queue_ready(a);
+    return count_true(PyArray_BYTES(np_array), array_size(np_array));
+}
+
+static bool has_sum(PyObject *const *args, size_t n)
+{
+    return n > 0 && is_array(args[0]) && sums_as(np_array_of(args[0])) >= 0;
+}
+
 static int call_sum(PyObject *const *args, size_t n, PyObject **result)
 {
-    return n > 0 && is_array(args[0]) && sums_as(np_array_of(args[0])) >= 0
-               ? reduce_array(MX_OP_add, args, n, result)
-               : 0;
+    if (counts(args, n)) {
+        int64_t sum = count(args[0]);
+        return answer(scalars_new(ROW_int64, (char *)&sum), result);
+    }
+    return has_sum(args, n) ? reduce_array(MX_OP_add, args, n, result) : 0;
 }
 
 static int call_max(PyObject *const *args, size_t n, PyObject **result)
@@ -521,11 +564,6 @@ static int call_min(PyObject *const *args, size_t n, PyObject **result)
     return reduce_array(MX_OP_minimum, args, n, result);
 }
 
-static bool is_bool(PyObject *const *args, size_t n)
-{
-    return n > 0 && is_array(args[0]) && PyArray_TYPE(np_array_of(args[0])) == NPY_BOOL;
-}
-
 static int call_any(PyObject *const *args, size_t n, PyObject **result)
 {
     return is_bool(args, n) ? reduce_array(MX_OP_logical_or, args, n, result) : 0;
@@ -534,6 +572,64 @@ static int call_any(PyObject *const *args, size_t n, PyObject **result)
 static int call_all(PyObject *const *args, size_t n, PyObject **result)
 {
     return is_bool(args, n) ? reduce_array(MX_OP_logical_and, args, n, result) : 0;
+}
+
+#define GLANCE (1 << 14) /* elements; threads pay for more, which often need not be read */
+
+/* Look whether the first elements of a large array of bools decide its reduction. */
+static int glance(int op, PyObject *a, PyObject **result)
+{
+    _Alignas(16) char value[16];
+    int row, status = 0;
+    if (is_bool(&a, 1) && array_size(np_array_of(a)) > GLANCE)
+        status = reduce_first(op, a, GLANCE, &row, value);
+    bool is_decided = status > 0 && (value[0] != 0) == (op == MX_OP_logical_or);
+    return is_decided ? answer(scalars_new(row, value), result) : status < 0 ? -1 : 0;
+}
+
+static int glance_any(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 ? glance(MX_OP_logical_or, args[0], result) : 0;
+}
+
+static int glance_all(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 ? glance(MX_OP_logical_and, args[0], result) : 0;
+}
+
+/* Return the row of the ufunc in a call of its method for a vector, or MX_NO_OP. */
+static int read_method(PyObject *const *args, size_t n)
+{
+    bool is_plain = n == 2 && Py_TYPE(args[0]) == ufunc_type && is_array(args[1]) &&
+                    PyArray_NDIM(np_array_of(args[1])) == 1;
+    const struct function *f = (const struct function *)args[0];
+    return is_plain && !f->is_standard && !f->choose ? f->operation : MX_NO_OP;
+}
+
+/* Compute ufunc.reduce(a) as the function that does the same. */
+static int call_reduce(PyObject *const *args, size_t n, PyObject **result)
+{
+    switch (read_method(args, n)) {
+    case MX_OP_add:
+        return call_sum(args + 1, 1, result);
+    case MX_OP_maximum:
+        return call_max(args + 1, 1, result);
+    case MX_OP_minimum:
+        return call_min(args + 1, 1, result);
+    case MX_OP_logical_or:
+        return call_any(args + 1, 1, result);
+    case MX_OP_logical_and:
+        return call_all(args + 1, 1, result);
+    default:
+        return 0;
+    }
+}
+
+static int glance_reduce(PyObject *const *args, size_t n, PyObject **result)
+{
+    int op = read_method(args, n);
+    bool may_stop = op == MX_OP_logical_or || op == MX_OP_logical_and;
+    return may_stop ? glance(op, args[1], result) : 0;
 }
 
 /* -- Means and variances --------------------------------------------------------------- */
@@ -603,6 +699,10 @@ static int find_means(PyObject *a, PyObject *axis, PyObject **result)
 static int call_mean(PyObject *const *args, size_t n, PyObject **result)
 {
     _Alignas(16) char mean[16];
+    if (counts(args, n)) {
+        double share = (double)count(args[0]) / (double)array_size(np_array_of(args[0]));
+        return answer(scalars_new(ROW_float64, (char *)&share), result);
+    }
     if (!has_mean(args, n))
         return 0;
     if (!reduces_to_number(args, n))
@@ -1000,55 +1100,77 @@ int functions_asarray(PyObject *const *args, size_t n, PyObject **result)
 
 /* -- The table ------------------------------------------------------------------------- */
 
+/* Check for the dtypes that a function reduces to a number here. */
+static bool is_compared(PyObject *const *args, size_t n)
+{
+    return n > 0 && recycle_row(PyArray_DESCR(np_array_of(args[0]))) >= 0;
+}
+
+static bool is_summed(PyObject *const *args, size_t n)
+{
+    return has_sum(args, n) || is_bool(args, n);
+}
+
+static bool has_average(PyObject *const *args, size_t n)
+{
+    return has_mean(args, n) || is_bool(args, n);
+}
+
 /* mxnp/_namespace/functions.py says which functions and methods of NumPy each computes. */
 static const struct direct_row {
     const char *name;
     direct_call *call;
-    bool takes_axis; /* as its second argument */
+    bool takes_axis;           /* as its second argument */
+    number_test *gives_number; /* for one array, or NULL */
+    direct_call *glance;       /* at large arrays, of which it may need few elements, or NULL */
 } rows[] = {
-    {"zeros", call_zeros, false},
-    {"empty", call_empty, false},
-    {"ones", call_ones, false},
-    {"full", call_full, false},
-    {"arange", call_arange, false},
-    {"array", call_array, false},
-    {"copy", call_copy, false},
-    {"fill", call_fill, false},
-    {"item", call_item, false},
-    {"reshape", call_reshape, false},
-    {"ravel", call_ravel, false},
-    {"transpose", call_transpose, false},
-    {"sum", call_sum, true},
-    {"max", call_max, true},
-    {"min", call_min, true},
-    {"any", call_any, true},
-    {"all", call_all, true},
-    {"mean", call_mean, true},
-    {"var", call_var, true},
-    {"std", call_std, true},
-    {"cumsum", call_cumsum, true},
-    {"argmax", call_argmax, false},
-    {"argmin", call_argmin, false},
-    {"dot", call_dot, false},
-    {"matmul", call_matmul, false},
-    {"astype", call_astype, false},
-    {"where", call_where, false},
-    {"empty_like", call_empty_like, false},
-    {"zeros_like", call_zeros_like, false},
-    {"asarray", functions_asarray, false},
-    {"clip", call_clip, false},
-    {"concatenate", call_concatenate, false},
-    {"stack", call_stack, false},
+    {"zeros", call_zeros, false, NULL, NULL},
+    {"empty", call_empty, false, NULL, NULL},
+    {"ones", call_ones, false, NULL, NULL},
+    {"full", call_full, false, NULL, NULL},
+    {"arange", call_arange, false, NULL, NULL},
+    {"array", call_array, false, NULL, NULL},
+    {"copy", call_copy, false, NULL, NULL},
+    {"fill", call_fill, false, NULL, NULL},
+    {"item", call_item, false, NULL, NULL},
+    {"reshape", call_reshape, false, NULL, NULL},
+    {"ravel", call_ravel, false, NULL, NULL},
+    {"transpose", call_transpose, false, NULL, NULL},
+    {"sum", call_sum, true, is_summed, NULL},
+    {"max", call_max, true, is_compared, NULL},
+    {"min", call_min, true, is_compared, NULL},
+    {"any", call_any, true, is_bool, glance_any},
+    {"all", call_all, true, is_bool, glance_all},
+    {"reduce", call_reduce, false, NULL, glance_reduce},
+    {"mean", call_mean, true, has_average, NULL},
+    {"var", call_var, true, has_mean, NULL},
+    {"std", call_std, true, has_mean, NULL},
+    {"cumsum", call_cumsum, true, NULL, NULL},
+    {"argmax", call_argmax, false, is_compared, NULL},
+    {"argmin", call_argmin, false, is_compared, NULL},
+    {"dot", call_dot, false, NULL, NULL},
+    {"matmul", call_matmul, false, NULL, NULL},
+    {"astype", call_astype, false, NULL, NULL},
+    {"where", call_where, false, NULL, NULL},
+    {"empty_like", call_empty_like, false, NULL, NULL},
+    {"zeros_like", call_zeros_like, false, NULL, NULL},
+    {"asarray", functions_asarray, false, NULL, NULL},
+    {"clip", call_clip, false, NULL, NULL},
+    {"concatenate", call_concatenate, false, NULL, NULL},
+    {"stack", call_stack, false, NULL, NULL},
 };
 
-direct_call *functions_find(const char *name, bool *takes_axis)
+bool functions_attach(struct function *f, const char *name)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0) {
-            *takes_axis = rows[i].takes_axis;
-            return rows[i].call;
+            f->direct = rows[i].call;
+            f->takes_axis = rows[i].takes_axis;
+            f->gives_number = rows[i].gives_number;
+            f->glance = rows[i].glance;
+            return true;
         }
-    return NULL;
+    return false;
 }
 
 int functions_load(void)

@@ -746,6 +746,19 @@ static inline bool are_immediate(const struct function *f, PyObject *const *args
            (least <= MOST_SIZE && are_small(args, n, MOST_SIZE + 1) && queue_is_eager(least));
 }
 
+/* Run the queue for an array that a number is computed of, if one in memory would not be
+ * recorded: the program needs the number, and this takes less time than a recorded reduction.
+ * Return 0, or -1 with an exception set. */
+static int run_for_number(const struct function *f, PyObject *const *args, size_t n,
+                          PyObject *names)
+{
+    bool is_on_gpu = core->mx_gpu_is_used() && settings_device() != MX_PROCESSOR;
+    bool runs = n == 1 && !names && is_array(args[0]) && queue_computes(args[0]) &&
+                queue_weight(np_array_of(args[0])) / f->threshold_factor < queue_threshold &&
+                f->gives_number(args, n) && !settings_are_fast() && !is_on_gpu;
+    return runs ? queue_wait(args[0]) : 0;
+}
+
 /* Check whether there is one keyword, of this name. */
 __attribute__((noinline)) static bool is_only(PyObject *names, const char *name)
 {
@@ -780,8 +793,14 @@ static inline int call_direct(const struct function *f, PyObject *const *args, s
                    ? call_ufunc_direct(f, args, n, names, result)
                    : 0;
     /* A form of the table takes only calls that `choose` leaves to NumPy's function. */
-    if (!f->direct || !is_usual(f) || !are_immediate(f, args, n))
+    if (!f->direct || !is_usual(f))
         return 0;
+    if (f->gives_number && !queue_is_idle() && run_for_number(f, args, n, names) < 0)
+        return -1;
+    if (!are_immediate(f, args, n))
+        return f->glance && !names && are_small(args, n, NPY_MAX_INTP)
+                   ? f->glance(args, n, result)
+                   : 0;
     if (!names)
         return f->direct(args, n, result);
     bool has_axis = f->takes_axis && n == 1 && is_only(names, "axis");
@@ -1089,10 +1108,11 @@ static int function_set_direct(PyObject *self, PyObject *name, void *unused)
     (void)unused;
     struct function *f = (struct function *)self;
     const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : "";
-    f->direct = text ? functions_find(text, &f->takes_axis) : NULL;
-    if (text && !f->direct)
+    if (text && functions_attach(f, text))
+        return 0;
+    if (text)
         PyErr_Format(PyExc_ValueError, "direct/functions.c has no row '%s'", text);
-    return f->direct ? 0 : -1;
+    return -1;
 }
 
 static PyGetSetDef function_getset[] = {
