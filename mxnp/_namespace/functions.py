@@ -76,8 +76,8 @@ def _read(table: str) -> Iterator[tuple[str, Row]]:
 # the size rule if it is not the largest array: "s" the shape in the first argument, "n"
 # the square of that number or of the size of an array, "t" the number in the third
 # argument, "r" the length of a range, "m" an array if one has three axes, "q" what the
-# form decides, "d" the size of a draw and its place among the arguments, "p" the same if
-# there are several threads.
+# form decides, "d" the size of a draw and its place among the arguments, "p" the same
+# if there are several threads.
 #
 # In calls, the letter of an array names its elements and the digit the number of axes:
 # f has floats, p positive ones, n NaN too, s is float32, i and j are integers, q small

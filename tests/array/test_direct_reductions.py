@@ -91,7 +91,15 @@ def test_axes_that_do_not_exist(function: str) -> None:
         assert message(mxnp, axis) == message(numpy, axis)
 
 
-METHODS = ["add", "maximum", "minimum", "logical_or", "logical_and", "multiply", "hypot"]
+METHODS = [
+    "add",
+    "maximum",
+    "minimum",
+    "logical_or",
+    "logical_and",
+    "multiply",
+    "hypot",
+]
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64"])

@@ -135,4 +135,3 @@ def test_a_number_stays_lazy_in_fast_mode() -> None:
         total = (x * 2).sum()
         assert _bridge.pending() > 1
     assert numpy.isclose(float(total), (values * 2).sum())
-

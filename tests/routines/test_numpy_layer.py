@@ -190,7 +190,9 @@ def test_the_profile_counts_stacks_of_matrices() -> None:
     mxnp.set_num_threads(before)
     assert values.shape == stack.shape[:2]
     rows = json.loads(report.to_json())["rows"]
-    assert ("linalg.eigvals", "cpu") in {(row["operation"], row["backend"]) for row in rows}
+    assert ("linalg.eigvals", "cpu") in {
+        (row["operation"], row["backend"]) for row in rows
+    }
 
 
 @pytest.fixture
