@@ -14,11 +14,12 @@
 #include "python/record/queue.h"
 #include "python/record/wrapper.h"
 
-#define BATCH_SIZE 256         /* operations after which the queue runs */
-#define HELD_LIMIT (256 << 20) /* bytes that only the queue needs, after which it runs */
+#define BATCH_SIZE  256         /* operations after which the queue runs */
+#define HELD_LIMIT  (256 << 20) /* bytes that only the queue needs, after which it runs */
+#define SMALL_LIMIT (1 << 20)   /* the same of small arrays, which stay in the cache */
 
-static Py_ssize_t held;
-static int64_t held_since; /* queue_done when the first of these arrays was freed */
+static Py_ssize_t held, held_small; /* bytes: of all arrays, and of those up to 2^17 elements */
+static int64_t held_since;          /* queue_done when the first of these arrays was freed */
 
 /* -- Operands ---------------------------------------------------------------------- */
 
@@ -283,15 +284,19 @@ void record_hold(PyObject *a)
 {
     const struct mx_buffer *buffer = memory_of(as_array(a)->unprepared);
     if (held_since != queue_done)
-        held = 0;
+        held = held_small = 0;
     held_since = queue_done;
-    if (!buffer || mx_buffer_is_allocated(buffer))
-        held += PyArray_NBYTES(np_array_of(a));
+    if (buffer && !mx_buffer_is_allocated(buffer))
+        return;
+    held += PyArray_NBYTES(np_array_of(a));
+    if (array_size(np_array_of(a)) <= MX_MOST_DIRECT)
+        held_small += PyArray_NBYTES(np_array_of(a));
 }
 
 int record_done(const struct source *sources, int n)
 {
-    bool holds_much = held > HELD_LIMIT && held_since == queue_done;
+    bool holds_much =
+        (held > HELD_LIMIT || held_small > SMALL_LIMIT) && held_since == queue_done;
     enum span_kind why = queue_recorded - queue_done >= BATCH_SIZE ? SPAN_FULL
                          : holds_much                              ? SPAN_MEMORY
                                                                    : SPAN_OPERATION;
@@ -303,7 +308,7 @@ int record_done(const struct source *sources, int n)
         }
     if (why == SPAN_OPERATION || (why == SPAN_SHARED && expression_defer(size)))
         return 1;
-    held = 0;
+    held = held_small = 0;
     struct span span;
     span_begin(&span, why, NULL);
     int status = queue_flush();

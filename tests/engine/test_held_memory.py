@@ -1,0 +1,51 @@
+"""Test that the queue runs before it holds more operands than a cache has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+from support.constants import constant
+from support.lanes import ON_GPU
+
+import mxnp
+from mxnp import _bridge
+
+LIMIT = constant("python/record/record.c", "SMALL_LIMIT")
+MOST = constant("base/limits.h", "MX_MOST_DIRECT")
+
+pytestmark = pytest.mark.skipif(ON_GPU, reason="a GPU has the operands")
+
+
+@pytest.fixture(autouse=True)
+def threshold() -> Iterator[None]:
+    before = _bridge.set_threshold(16_384)
+    mxnp.synchronize()
+    yield
+    _bridge.set_threshold(before)
+
+
+def add_in_steps(size: int, steps: int) -> tuple[Any, list[int]]:
+    """Add arrays that the program drops, and return how many operations then wait."""
+    total, waiting = mxnp.zeros(size), []
+    for step in range(steps):
+        total += mxnp.array(numpy.full(size, float(step)))
+        waiting.append(_bridge.pending())
+    return total, waiting
+
+
+@pytest.mark.parametrize("size", [16_384, 40_000, MOST])
+def test_small_operands_wait_as_long_as_they_are_cached(size: int) -> None:
+    steps = 4 * LIMIT // (size * 8) + 4
+    total, waiting = add_in_steps(size, steps)
+    assert 1 < max(waiting) <= LIMIT // (size * 8) + 3
+    assert (numpy.asarray(total) == steps * (steps - 1) / 2).all()
+
+
+def test_larger_operands_wait_longer() -> None:
+    """Their expressions are worth more than a pass over memory."""
+    total, waiting = add_in_steps(MOST + 1, 12)
+    assert waiting == [*range(waiting[0], waiting[0] + 12)]
+    assert (numpy.asarray(total) == 66).all()
