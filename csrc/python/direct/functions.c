@@ -534,7 +534,7 @@ static bool counts(PyObject *const *args, size_t n)
     return n == 1 && is_bool(args, n) && is_small_contiguous(args[0]);
 }
 
-static npy_intp count(PyObject *a)
+static npy_intp count_in(PyObject *a)
 {
     PyArrayObject *np_array = queue_ready(a);
     return count_true(PyArray_BYTES(np_array), array_size(np_array));
@@ -548,7 +548,7 @@ static bool has_sum(PyObject *const *args, size_t n)
 static int call_sum(PyObject *const *args, size_t n, PyObject **result)
 {
     if (counts(args, n)) {
-        int64_t sum = count(args[0]);
+        int64_t sum = count_in(args[0]);
         return answer(scalars_new(ROW_int64, (char *)&sum), result);
     }
     return has_sum(args, n) ? reduce_array(MX_OP_add, args, n, result) : 0;
@@ -700,7 +700,7 @@ static int call_mean(PyObject *const *args, size_t n, PyObject **result)
 {
     _Alignas(16) char mean[16];
     if (counts(args, n)) {
-        double share = (double)count(args[0]) / (double)array_size(np_array_of(args[0]));
+        double share = (double)count_in(args[0]) / (double)array_size(np_array_of(args[0]));
         return answer(scalars_new(ROW_float64, (char *)&share), result);
     }
     if (!has_mean(args, n))
