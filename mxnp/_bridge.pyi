@@ -119,7 +119,6 @@ def set_door(
     partial: type,
     cached: Callable[..., Any],
     iterators: tuple[type, ...],
-    find_owner: Callable[[str, dict[str, Any] | None], int],
     open_class: Callable[[type, int], bool],
     see_callable: Callable[[Any], None],
     see_names: Callable[[CodeType], None],
@@ -128,6 +127,7 @@ def set_door(
     stop: object,
     /,
 ) -> bool: ...
+def set_owners(find_owner: Callable[[str, dict[str, Any] | None], int], /) -> None: ...
 def forget_owners() -> None: ...
 def door_event(
     code: CodeType, offset: int, callable: Any = ..., first: Any = ..., /

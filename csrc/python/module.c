@@ -29,6 +29,7 @@
 #include "python/packages/iterators.h"
 #include "python/packages/layout.h"
 #include "python/packages/operators.h"
+#include "python/packages/owners.h"
 #include "python/packages/patching.h"
 #include "python/profile/call_site.h"
 #include "python/profile/errstate.h"
@@ -219,13 +220,16 @@ static struct PyModuleDef module_def = {
 static int add_methods(PyObject *module)
 {
     PyMethodDef *const all[] = {
-        types_methods,           settings_methods,      device_methods,    profile_methods,
-        assignment_methods,      call_methods,          caller_methods,    launch_methods,
-        compiler_methods,        device_export_methods, queue_methods,     reduction_methods,
-        indexing_methods,        selection_methods,     sorting_methods,   update_methods,
-        patching_methods,        door_methods,          operators_methods, conversion_methods,
-        function_module_methods, hook_methods,          checks_methods,    traceback_methods,
-        attributes_methods,      iterators_methods,     draws_methods,     division_methods,
+        types_methods,           settings_methods,   device_methods,
+        profile_methods,         assignment_methods, call_methods,
+        caller_methods,          launch_methods,     compiler_methods,
+        device_export_methods,   queue_methods,      reduction_methods,
+        indexing_methods,        selection_methods,  sorting_methods,
+        update_methods,          patching_methods,   door_methods,
+        owners_methods,          operators_methods,  conversion_methods,
+        function_module_methods, hook_methods,       checks_methods,
+        traceback_methods,       attributes_methods, iterators_methods,
+        draws_methods,           division_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

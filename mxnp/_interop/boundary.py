@@ -38,6 +38,9 @@ _ON_GPU = {"cupy", "cupyx", "cupy_backends"}
 # name with copies of its functions.
 _COPIES = {"cv2"}
 
+# They have no arrays, and return what they get from functions of Python.
+_PASSING = {"uarray._uarray"}
+
 # A smaller file only loads another library, as torch's does. Searching a larger file
 # costs more than changing its functions.
 _SMALLEST, _LARGEST = 1 << 16, 1 << 24
@@ -78,7 +81,7 @@ def takes_arrays(module: ModuleType) -> bool:
     if package in _OWN or (package in _ON_GPU and core.gpu_has_own_memory()):
         return False
     path = _file_of(module)
-    if path is None:  # nobody knows what it requires
+    if path is None or module.__name__ in _PASSING:  # or nobody knows what it requires
         return True
     if is_standard(path):
         return False

@@ -48,7 +48,7 @@ WANT_ARRAYS = frozenset(
         *("dask", "distributed", "einops", "opt_einsum", "pint", "uncertainties"),
         "xarray",
         # they have their own way to NumPy's memory: see adapters.py
-        *("cupy", "cupyx", "numba", "numexpr"),
+        *("cupy", "cupyx", "numba"),
         # they pass objects on
         *("_pytest", "attr", "attrs", "cloudpickle", "cytoolz", "dill", "hypothesis"),
         *("IPython", "ipykernel", "joblib", "more_itertools", "pluggy", "pydantic"),
@@ -511,6 +511,7 @@ def _hold_tool() -> bool:
 def load() -> None:
     """Open doors from now on, if this Python has them."""
     global _tool  # noqa: PLW0603
+    _bridge.set_owners(find_owner)
     if _monitoring is None:
         return
     free = [tool for tool in (4, 3, 5) if _monitoring.get_tool(tool) is None]
@@ -519,7 +520,6 @@ def load() -> None:
         functools.partial,
         functools.cache(load),
         _ITERATORS,
-        find_owner,
         open_class,
         see_callable,
         see_names,

@@ -2,6 +2,7 @@
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
 
 /* Checks that x, or a tuple, list or dict, contains an array, and only arrays of NumPy. */
 static int check(PyObject *x)
@@ -394,6 +395,115 @@ static PyTypeObject fortran = {
     .tp_call = call_fortran,
 };
 
+/* -- Arrays that compiled code returns -- */
+
+static PyObject *give(PyObject *self, PyObject *unused)
+{
+    npy_intp n = 3;
+    return PyArray_ZEROS(1, &n, NPY_DOUBLE, 0);
+}
+
+static PyObject *give_tuple(PyObject *self, PyObject *unused)
+{
+    return Py_BuildValue("(NiN)", give(NULL, NULL), 1, give(NULL, NULL));
+}
+
+static PyObject *give_inside(PyObject *self, PyObject *unused)
+{
+    return Py_BuildValue("([N]{s:N}(N))", give(NULL, NULL), "x", give(NULL, NULL),
+                         give(NULL, NULL));
+}
+
+static PyObject *stored; /* a tuple of the module */
+
+static PyObject *give_stored(PyObject *self, PyObject *unused)
+{
+    if (!stored)
+        stored = give_tuple(NULL, NULL);
+    return Py_NewRef(stored);
+}
+
+static PyObject *give_kept(PyObject *self, PyObject *unused)
+{
+    return Py_NewRef(PyTuple_GET_ITEM(give_stored(NULL, NULL), 0));
+}
+
+static PyObject *give_last(PyObject *self, PyObject *args) /* itself, and in a tuple */
+{
+    PyObject *last = PyTuple_GET_ITEM(args, PyTuple_GET_SIZE(args) - 1);
+    return PyTuple_GET_SIZE(args) > 1 ? Py_BuildValue("(O)", last) : Py_NewRef(last);
+}
+
+static PyObject *gets_numpys(PyObject *self, PyObject *function)
+{
+    PyObject *result = PyObject_CallNoArgs(function);
+    return result ? PyBool_FromLong(PyArray_CheckExact(result)) : NULL;
+}
+
+static PyObject *give_by_subscript(PyObject *self, PyObject *key) { return give(NULL, NULL); }
+
+static PyObject *give_by_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return PyTuple_GET_SIZE(args) ? give_last(NULL, args) : give_tuple(NULL, NULL);
+}
+
+static PyObject *get_calling(PyObject *self, void *closure) /* calls a method of its own */
+{
+    PyObject *method = PyObject_GetAttrString(self, closure);
+    PyObject *result = method ? gets_numpys(NULL, method) : NULL;
+    Py_XDECREF(method);
+    return result;
+}
+
+static PyObject *get_item(PyObject *self, void *closure) { return give_kept(NULL, NULL); }
+
+#define GIVING                                                                              \
+    {"give", give, METH_NOARGS}, {"give_for", give, METH_O},                                \
+        {"give_tuple", give_tuple, METH_NOARGS}, {"give_inside", give_inside, METH_NOARGS}, \
+        {"give_stored", give_stored, METH_NOARGS}, {"give_kept", give_kept, METH_NOARGS},   \
+        {"give_last", give_last, METH_VARARGS},                                             \
+    {                                                                                       \
+        "gets_numpys", gets_numpys, METH_O                                                  \
+    }
+
+static PyMethodDef giving_functions[] = {GIVING, {NULL}};
+static PyMethodDef giving_methods[] = {GIVING, {"__array__", give, METH_VARARGS}, {NULL}};
+static PyGetSetDef giving_attributes[] = {
+    {"calling", get_calling, NULL, NULL, "give"}, {"item", get_item}, {NULL}};
+static PyNumberMethods giving_number = {.nb_add = give_by_subscript};
+static PyMappingMethods giving_mapping = {.mp_subscript = give_by_subscript};
+
+static PyTypeObject giver = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "compiled.Giver",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = PyType_GenericNew,
+    .tp_call = give_by_call,
+    .tp_as_number = &giving_number,
+    .tp_as_mapping = &giving_mapping,
+    .tp_methods = giving_methods,
+    .tp_getset = giving_attributes,
+};
+
+static void negate(char **args, const npy_intp *n, const npy_intp *steps, void *data)
+{
+    for (npy_intp i = 0; i < *n; i++)
+        *(double *)(args[1] + i * steps[1]) = -*(double *)(args[0] + i * steps[0]);
+}
+
+static int add_giving(PyObject *module)
+{
+    static PyUFuncGenericFunction loops[] = {negate};
+    static const char types[] = {NPY_DOUBLE, NPY_DOUBLE};
+    static void *data[1];
+    PyObject *ufunc =
+        PyUFunc_FromFuncAndData(loops, data, types, 1, 1, 1, PyUFunc_None, "negate", NULL, 0);
+    return PyModule_AddFunctions(module, giving_functions) < 0 ||
+                   PyModule_AddType(module, &giver) < 0
+               ? -1
+               : PyModule_AddObjectRef(module, "ufunc", ufunc);
+}
+
 /* -- Functions behind decorators -- */
 
 static const char decorators[] =
@@ -432,7 +542,7 @@ static int execute(PyObject *made)
         return -1;
     Py_SET_TYPE(&fortran, &PyType_Type); /* f2py does no more for its type */
     PyModule_AddObject(made, "fortran", PyObject_New(PyObject, &fortran));
-    if (add_decorated(made) < 0)
+    if (add_decorated(made) < 0 || add_giving(made) < 0)
         return -1;
     /* The dict of a module also has the names that it imported. */
     PyObject *math = PyImport_ImportModule("math");
@@ -452,6 +562,7 @@ static PyModuleDef_Slot phases[] = {{Py_mod_exec, execute}, {0, NULL}};
 PyMODINIT_FUNC PyInit_compiled(void)
 {
     import_array();
+    import_umath();
     module.m_slots = phases;
     return PyModuleDef_Init(&module);
 }
@@ -459,6 +570,7 @@ PyMODINIT_FUNC PyInit_compiled(void)
 PyMODINIT_FUNC PyInit_compiled(void)
 {
     import_array();
+    import_umath();
     module.m_size = -1;
     PyObject *made = PyModule_Create(&module);
     return made && execute(made) < 0 ? NULL : made;

@@ -4,7 +4,7 @@
 #include "python/base/types.h"
 
 #define MAX_CALL_ARGS 32 /* arrays of one call that are recognised in its results */
-#define MAX_OUT       4  /* NumPy arrays passed as out that are recognised */
+#define MAX_OUT       8  /* NumPy arrays passed as out that are recognised */
 
 /* The arrays of one call, so that a result that is one of them, or a view of one, can be
  * recognised.  They are held until call_args_end(). */

@@ -149,11 +149,16 @@ static PyObject *unwrap_args(PyObject *args, struct call_args *call_args, int de
     return out;
 }
 
-static void note_out(struct call_args *call_args, PyObject *out)
+void convert_note_out(struct call_args *call_args, PyObject *out)
 {
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
     if (PyTuple_CheckExact(out)) {
         for (Py_ssize_t i = 0; i < PyTuple_Size(out); i++)
-            note_out(call_args, PyTuple_GetItem(out, i));
+            convert_note_out(call_args, PyTuple_GetItem(out, i));
+    } else if (PyDict_CheckExact(out)) {
+        while (PyDict_Next(out, &at, &key, &value))
+            convert_note_out(call_args, value);
     } else if (Py_TYPE(out) == np_array_type && call_args->nout < MAX_OUT) {
         call_args->outs[call_args->nout++] = out;
     }
@@ -167,7 +172,7 @@ PyObject *convert_unwrap_kwargs(PyObject *kwargs, struct call_args *call_args, i
     while (out && PyDict_Next(kwargs, &at, &key, &item)) {
         int level = depth == 0 && PyTuple_CheckExact(item) ? 1 : depth;
         if (PyUnicode_CompareWithASCIIString(key, "out") == 0)
-            note_out(call_args, item);
+            convert_note_out(call_args, item);
         PyObject *value = convert_unwrap(item, call_args, level);
         if (!value || (value != item && PyDict_SetItem(out, key, value) < 0))
             Py_CLEAR(out);

@@ -9,6 +9,9 @@ PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth);
 /* Return a new dict of keyword arguments unwrapped, and tuples such as out=(a, b) with them. */
 PyObject *convert_unwrap_kwargs(PyObject *kwargs, struct call_args *call_args, int depth);
 
+/* Note the NumPy arrays of an argument, also in tuples and dicts, which a result may be. */
+void convert_note_out(struct call_args *call_args, PyObject *out);
+
 /* Check for a function of Python among the arguments.  The callee then mostly hands lists,
  * dicts and tuples on to it, which knows them as its own. */
 bool convert_has_callback(PyObject *args, PyObject *kwargs);

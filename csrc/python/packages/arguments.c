@@ -67,8 +67,6 @@ static PyObject *arguments_end_call(struct call_args *call_args, PyObject *const
     return result;
 }
 
-_Thread_local void *compiled_caller;
-
 /* -- Counts ------------------------------------------------------------------------ */
 
 static long long n_converted;
@@ -208,6 +206,59 @@ PyObject *arguments_adopt(PyObject *result)
     return convert_adopt(result, &none, DEPTH);
 }
 
+/* Check for a NumPy array, or a tuple that contains one and that nothing else has. */
+static bool is_fresh(PyObject *result)
+{
+    Py_ssize_t i = 0, n = Py_TYPE(result) == &PyTuple_Type ? Py_SIZE(result) : 0;
+    if (Py_TYPE(result) == np_array_type || Py_REFCNT(result) > 1)
+        return Py_TYPE(result) == np_array_type;
+    while (i < n && Py_TYPE(layout_items(result)[i]) != np_array_type)
+        i++;
+    return i < n;
+}
+
+PyObject *arguments_take_arrays(PyObject *result, PyObject *const *args, Py_ssize_t n)
+{
+    struct call_args call_args;
+    int is_own = is_fresh(result) ? owners_is_program() : 0;
+    if (is_own < 0)
+        Py_CLEAR(result);
+    if (is_own <= 0)
+        return result;
+    call_args_begin(&call_args);
+    call_args.is_package = true;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (args[i])
+            convert_note_out(&call_args, args[i]);
+    return convert_adopt(result, &call_args, 1);
+}
+
+static bool begins_with(PyObject *text, const char *beginning)
+{
+    const char *found =
+        text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    return found && strncmp(found, beginning, strlen(beginning)) == 0;
+}
+
+bool arguments_keep_results(PyObject *function)
+{
+    static const char *const special[] = {"__array", "__reduce", "__getstate", "__getnewargs"};
+    PyObject *name = PyObject_GetAttrString(function, "__name__");
+    PyErr_Clear();
+    bool is_member = layout_has_flag(function, METHOD_FLAGS & ~HAS_VECTORCALL);
+    PyObject *class = is_member ? PyObject_GetAttrString(function, "__objclass__") : NULL;
+    PyErr_Clear();
+    PyObject *module = PyObject_GetAttrString(class ? class : function, "__module__");
+    bool keeps = begins_with(module, "numpy.") || (class == (PyObject *)np_array_type);
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        keeps |= begins_with(name, special[i]);
+    Py_XDECREF(module);
+    Py_XDECREF(class);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return keeps;
+}
+
 PyObject *arguments_pack(PyObject *const *args, Py_ssize_t n)
 {
     PyObject *tuple = PyTuple_New(n);
@@ -245,7 +296,7 @@ int arguments_unwrap(struct arguments *arguments, PyObject *self)
 PyObject *arguments_end(struct arguments *arguments, PyObject *result)
 {
     struct call_args *call_args = &arguments->call_args;
-    arguments_leave(arguments->former);
+    owners_leave(arguments->former);
     return arguments->are_unwrapped ? arguments_end_call(call_args, arguments->args,
                                                          arguments->row, arguments->n, result)
                                     : result;
@@ -253,7 +304,7 @@ PyObject *arguments_end(struct arguments *arguments, PyObject *result)
 
 int arguments_end_status(struct arguments *arguments, int status)
 {
-    arguments_leave(arguments->former);
+    owners_leave(arguments->former);
     if (!arguments->are_unwrapped)
         return status;
     PyObject *result = arguments_end(arguments, status < 0 ? NULL : Py_NewRef(Py_None));

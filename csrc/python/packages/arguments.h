@@ -2,6 +2,7 @@
 #pragma once
 #include "python/convert/call_args.h"
 #include "python/packages/layout.h"
+#include "python/packages/owners.h"
 
 #define CONTAINERS \
     (Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS)
@@ -33,22 +34,6 @@ static inline bool arguments_have_arrays(PyObject *const *args, Py_ssize_t n)
     return false;
 }
 
-/* -- Compiled code that runs -------------------------------------------------------- */
-
-/* The frame that called compiled code of a package in this thread, or NULL.  Compiled code has
- * no frame, so its own calls seem to come from there. */
-extern _Thread_local void *compiled_caller;
-
-/* Note the caller of compiled code.  Return what was noted before. */
-static inline void *arguments_enter(void)
-{
-    void *former = compiled_caller;
-    compiled_caller = layout_running_frame();
-    return former;
-}
-
-static inline void arguments_leave(void *former) { compiled_caller = former; }
-
 /* -- Vectorcalls ------------------------------------------------------------------- */
 
 static inline Py_ssize_t arguments_count(PyObject *names) { return names ? Py_SIZE(names) : 0; }
@@ -79,13 +64,27 @@ static inline PyObject *arguments_call(vector_call call, PyObject *function,
                                        PyObject *const *args, size_t flags, PyObject *names)
 {
     Py_ssize_t i = 0, n = arguments_positional(flags) + arguments_count(names);
-    void *former = arguments_enter();
+    void *former = owners_enter();
     while (i < n && argument_is_plain(args[i]))
         i++;
     PyObject *result = i < n ? arguments_call_from(i, call, function, args, flags, names)
                              : call(function, args, flags, names);
-    arguments_leave(former);
+    owners_leave(former);
     return result;
+}
+
+/* Steal a reference to what compiled code returned for n arguments; NULL passes through.  If
+ * code of the program gets it, return it with mxnp arrays in place of NumPy arrays: of the
+ * result, or of the items of a tuple that nothing else has.  Arrays among the arguments stay as
+ * they are. */
+PyObject *arguments_take_arrays(PyObject *result, PyObject *const *args, Py_ssize_t n);
+
+static inline PyObject *arguments_take(PyObject *result, PyObject *const *args, Py_ssize_t n)
+{
+    PyTypeObject *type = result ? Py_TYPE(result) : NULL;
+    return type == np_array_type || type == &PyTuple_Type
+               ? arguments_take_arrays(result, args, n)
+               : result;
 }
 
 /* Return how many calls have replaced arrays. */
@@ -94,6 +93,10 @@ long long arguments_converted_calls(void);
 /* Steal a reference to a result; NULL passes through.  Return it with mxnp arrays in place of
  * NumPy arrays, except in lists and dicts that other code holds. */
 PyObject *arguments_adopt(PyObject *result);
+
+/* Check whether the program gets NumPy arrays from a function: from NumPy's own, and from those
+ * that C code of Python and NumPy calls for an array or the state of an object. */
+bool arguments_keep_results(PyObject *function);
 
 /* Return a new tuple of n arguments. */
 PyObject *arguments_pack(PyObject *const *args, Py_ssize_t n);
@@ -109,7 +112,7 @@ struct arguments {
     PyObject *args[2], *row[2];
     int n;
     bool are_unwrapped; /* `row` has references to what was replaced, and call_args is set */
-    void *former;       /* what arguments_enter() returned */
+    void *former;       /* what owners_enter() returned */
     struct call_args call_args;
 };
 
@@ -129,7 +132,7 @@ static inline int arguments_begin(struct arguments *arguments, PyObject *self, P
     arguments->are_unwrapped = arguments_have_arrays(arguments->row, arguments->n);
     if (arguments->are_unwrapped && arguments_unwrap(arguments, self) < 0)
         return -1;
-    arguments->former = arguments_enter();
+    arguments->former = owners_enter();
     return 0;
 }
 

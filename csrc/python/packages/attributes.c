@@ -8,8 +8,8 @@
 #include "python/base/refusal.h"
 #include "python/packages/arguments.h"
 #include "python/packages/crossing.h"
-#include "python/packages/door.h"
 #include "python/packages/layout.h"
+#include "python/packages/owners.h"
 #include "python/packages/slots.h"
 
 static PyObject *reads_attribute; /* of door.py: whether code of a class reads an attribute */
@@ -18,7 +18,7 @@ static PyObject *reads_attribute; /* of door.py: whether code of a class reads a
  * 0, or -1 with an exception set. */
 static int is_given(PyObject *self, PyObject *name, PyObject *value)
 {
-    int is_own = is_array(value) ? 1 : door_is_program();
+    int is_own = is_array(value) ? 1 : owners_is_program();
     if (is_own <= 0)
         return is_own;
     PyObject *reads =

@@ -12,6 +12,7 @@
 struct patched_function {
     struct table_key function;
     vector_call call;
+    bool adopts;
 };
 static struct table functions = {.row_size = sizeof(struct patched_function)};
 
@@ -20,10 +21,29 @@ vector_call callable_original(PyObject *function)
     return ((struct patched_function *)table_find(&functions, function, 0))->call;
 }
 
+/* Call a patched function.  If it adopts, the program gets mxnp arrays. */
+static inline PyObject *call_patched(vector_call call, bool adopts, PyObject *function,
+                                     PyObject *const *args, size_t flags, PyObject *names)
+{
+    PyObject *result = arguments_call(call, function, args, flags, names);
+    return adopts ? arguments_take(result, args,
+                                   arguments_positional(flags) + arguments_count(names))
+                  : result;
+}
+
 static PyObject *function_patched(PyObject *function, PyObject *const *args, size_t flags,
                                   PyObject *names)
 {
-    return arguments_call(callable_original(function), function, args, flags, names);
+    const struct patched_function *f = table_find(&functions, function, 0);
+    return call_patched(f->call, f->adopts, function, args, flags, names);
+}
+
+/* A ufunc finds mxnp arrays by NumPy's protocol. */
+static PyObject *ufunc_patched(PyObject *ufunc, PyObject *const *args, size_t flags,
+                               PyObject *names)
+{
+    return arguments_take(callable_original(ufunc)(ufunc, args, flags, names), args,
+                          arguments_positional(flags) + arguments_count(names));
 }
 
 static const char *class_name(PyObject *x) { return ((struct type_struct *)Py_TYPE(x))->name; }
@@ -55,7 +75,11 @@ int callable_replace(PyObject *function, vector_call *call, vector_call replacem
 
 static int patch_vectorcall(PyObject *function, vector_call *call)
 {
-    return callable_replace(function, call, function_patched);
+    int status = callable_replace(function, call, function_patched);
+    struct patched_function *row = status < 0 ? NULL : table_find(&functions, function, 0);
+    if (row)
+        row->adopts = !arguments_keep_results(function);
+    return status;
 }
 
 /* -- Functions that are called through a PyMethodDef ------------------------------- */
@@ -66,6 +90,7 @@ static int patch_vectorcall(PyObject *function, vector_call *call)
 struct definition {
     PyMethodDef patched;
     vector_call function, method; /* for builtin functions, also bound ones; for descriptors */
+    bool adopts;
 };
 
 #define NOT_BY_INTERPRETER METH_COEXIST
@@ -77,8 +102,6 @@ static struct definition *definition_of(PyObject *function)
 
 static struct definition *new_definition(PyMethodDef *original)
 {
-    if (original->ml_flags & METH_NOARGS)
-        return NULL;
     struct definition *d = PyMem_Calloc(1, sizeof *d);
     if (!d)
         return NULL;
@@ -112,7 +135,8 @@ static PyObject *call_builtin(PyObject *function, PyObject *const *args, size_t 
 static PyObject *builtin_patched(PyObject *function, PyObject *const *args, size_t flags,
                                  PyObject *names)
 {
-    return arguments_call(call_builtin, function, args, flags, names);
+    bool adopts = definition_of(function)->adopts;
+    return call_patched(call_builtin, adopts, function, args, flags, names);
 }
 
 static PyObject *call_method(PyObject *descriptor, PyObject *const *args, size_t flags,
@@ -125,7 +149,9 @@ static PyObject *call_method(PyObject *descriptor, PyObject *const *args, size_t
 static PyObject *method_patched(PyObject *descriptor, PyObject *const *args, size_t flags,
                                 PyObject *names)
 {
-    return arguments_call(call_method, descriptor, args, flags, names);
+    const struct definition *d =
+        (struct definition *)((struct method_descriptor *)descriptor)->def;
+    return call_patched(call_method, d->adopts, descriptor, args, flags, names);
 }
 
 /* Patch a builtin function that was made by looking up a method in an object or class. */
@@ -148,7 +174,10 @@ struct attribute {
 static PyObject *attribute_get(PyObject *self, void *closure)
 {
     PyGetSetDef *original = ((struct attribute *)closure)->original;
-    return original->get(self, original->closure);
+    void *former = owners_enter();
+    PyObject *value = original->get(self, original->closure);
+    owners_leave(former);
+    return value;
 }
 
 static int attribute_set(PyObject *self, PyObject *value, void *closure)
@@ -189,6 +218,7 @@ static int patch_builtin(PyObject *function)
     if (!d)
         return 0;
     d->function = f->call;
+    d->adopts = !arguments_keep_results(function);
     Py_INCREF(function); /* never freed, because it points to the definition */
     f->def = &d->patched;
     f->call = builtin_patched;
@@ -202,6 +232,7 @@ static int patch_method(PyObject *method)
     if (!d)
         return 0;
     bool is_of_class = Py_TYPE(method) == class_method_type;
+    d->adopts = !arguments_keep_results(method);
     Py_INCREF(method);
     m->def = &d->patched;
     PyTypeObject *type = is_of_class ? patched_class_method_type : patched_method_type;
@@ -217,7 +248,7 @@ static int patch_method(PyObject *method)
 static int patch_attribute(PyObject *descriptor)
 {
     struct attribute_descriptor *a = (struct attribute_descriptor *)descriptor;
-    if (!a->def->set || !a->def->get || a->def->set == attribute_set)
+    if (!a->def->get || a->def->get == attribute_get)
         return 0;
     struct attribute *made = PyMem_Malloc(sizeof *made);
     if (!made)
@@ -225,10 +256,17 @@ static int patch_attribute(PyObject *descriptor)
     made->original = a->def;
     made->patched = *a->def;
     made->patched.get = attribute_get;
-    made->patched.set = attribute_set;
+    made->patched.set = a->def->set ? attribute_set : NULL;
     made->patched.closure = made;
     a->def = &made->patched;
     return 0;
+}
+
+/* Check for a ufunc, whose structs have a vectorcall from NumPy 1.21 on. */
+static bool is_ufunc(PyObject *x)
+{
+    vector_call *call = strcmp(class_name(x), "numpy.ufunc") == 0 ? layout_vectorcall(x) : NULL;
+    return call && *call;
 }
 
 static bool is_instance_method(PyObject *x)
@@ -268,7 +306,7 @@ bool callable_is_method(PyObject *x)
 
 bool callable_is_function(PyObject *x)
 {
-    return Py_TYPE(x) == &PyCFunction_Type || is_compiled(x) || is_wrapper(x);
+    return Py_TYPE(x) == &PyCFunction_Type || is_compiled(x) || is_wrapper(x) || is_ufunc(x);
 }
 
 bool callable_is_decorated(PyObject *x)
@@ -287,6 +325,8 @@ int callable_patch(PyObject *x)
     }
     if (Py_TYPE(x) == &PyCFunction_Type)
         return patch_builtin(x);
+    if (is_ufunc(x))
+        return callable_replace(x, layout_vectorcall(x), ufunc_patched);
     return is_compiled(x) ? patch_compiled(x) : 0;
 }
 
@@ -297,7 +337,7 @@ vector_call *callable_innermost(PyObject *x)
     vector_call *call = layout_vectorcall(x);
     if (call && *call == builtin_patched)
         return &definition_of(x)->function;
-    if (call && *call == function_patched)
+    if (call && (*call == function_patched || *call == ufunc_patched))
         return &((struct patched_function *)table_find(&functions, x, 0))->call;
     return call && *call ? call : NULL;
 }

@@ -6,7 +6,8 @@
  * an exception set. */
 int callable_load(void);
 
-/* Check whether x is a function of compiled code, also inside a staticmethod or the like. */
+/* Check whether x is a function or ufunc of compiled code, also inside a staticmethod or the
+ * like. */
 bool callable_is_function(PyObject *x);
 
 /* Check whether x is the descriptor of a method. */

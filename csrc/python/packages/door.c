@@ -23,16 +23,13 @@
 #include "python/packages/crossing.h"
 #include "python/packages/iterators.h"
 #include "python/packages/layout.h"
+#include "python/packages/owners.h"
 #include <dlfcn.h>
-
-/* Whose code it is.  The numbers are those of door.py. */
-enum owner { NOBODY, PROGRAM, PACKAGE, ASKED_PACKAGE };
 
 static vector_call run; /* the vectorcall of functions written in Python */
 static void (*set_vectorcall)(PyObject *function, vector_call call);
 
 /* Functions of door.py. */
-static PyObject *find_owner;   /* by the name of a module, and its globals if known */
 static PyObject *open_class;   /* opens the doors of a class */
 static PyObject *see_callable; /* opens other callables */
 static PyObject *see_names;    /* opens what the names in code mean, which is running */
@@ -58,53 +55,18 @@ static int show(PyObject *function, PyObject *x)
 
 /* -- Owners ---------------------------------------------------------------------------- */
 
-static PyObject *owners; /* by the name of a module */
-
-/* Return the owner of a module, or -1 with an exception set. */
-static int owner_of_module(PyObject *name, PyObject *globals)
-{
-    if (!name || !PyUnicode_CheckExact(name))
-        return globals ? PROGRAM : NOBODY; /* code that was passed to exec() with a dict */
-    PyObject *known = PyDict_GetItemWithError(owners, name);
-    if (known)
-        return (int)PyLong_AsLong(known);
-    PyObject *found =
-        PyObject_CallFunctionObjArgs(find_owner, name, globals ? globals : Py_None, NULL);
-    int owner = found ? (int)PyLong_AsLong(found) : refusal_drop();
-    if (found && PyDict_SetItem(owners, name, found) < 0)
-        owner = -1;
-    Py_XDECREF(found);
-    return owner;
-}
-
-/* Return whose code is running: in a vectorcall, the caller's. */
-static int owner_of_caller(void)
-{
-    if (compiled_caller && compiled_caller == layout_running_frame())
-        return PACKAGE;
-    PyObject *globals = PyEval_GetGlobals();
-    PyObject *name = globals ? PyDict_GetItemWithError(globals, name_string) : NULL;
-    return globals ? owner_of_module(name, globals) : NOBODY;
-}
-
-int door_is_program(void)
-{
-    int owner = owner_of_caller();
-    return owner < 0 ? -1 : owner == PROGRAM;
-}
-
 /* Return the owner of a function's code, or of the module that the function names.  The code of
  * functools.wraps() and the like is the standard library's. */
 static int owner_of(PyObject *function)
 {
     PyObject *globals = PyObject_GetAttr(function, globals_string);
     PyObject *name = globals ? PyDict_GetItemWithError(globals, name_string) : NULL;
-    int owner = name ? owner_of_module(name, globals) : refusal_drop();
+    int owner = name ? owners_of_module(name, globals) : refusal_drop();
     Py_XDECREF(globals);
     if (owner != NOBODY)
         return owner;
     name = PyObject_GetAttr(function, module_string);
-    owner = name ? owner_of_module(name, NULL) : refusal_drop();
+    owner = name ? owners_of_module(name, NULL) : refusal_drop();
     Py_XDECREF(name);
     return owner;
 }
@@ -314,7 +276,7 @@ static int search_items(struct search *search, PyObject *x)
 static int search_iterator(struct search *search, PyObject *x)
 {
     if (search->owner < 0)
-        search->owner = owner_of_caller();
+        search->owner = owners_of_caller();
     if (search->owner == PROGRAM)
         iterator_mark(x, GIVEN);
     return search->owner < 0 ? -1 : 0;
@@ -386,7 +348,7 @@ static int is_asked(PyObject *function)
 static int see_result(PyObject *x)
 {
     unsigned before = n_opened;
-    int is_own = gives_items(x) ? door_is_program() : 0;
+    int is_own = gives_items(x) ? owners_is_program() : 0;
     if (is_own < 0)
         return -1;
     if (is_own)
@@ -405,7 +367,7 @@ static PyObject *come_back(PyObject *result)
          is_np = type == np_array_type;
     int status = is_np || is_tuple ? 0 : see_result(result);
     if (status >= 0 && (is_np || is_tuple || type == &PyList_Type || type == &PyDict_Type)) {
-        int owner = owner_of_caller();
+        int owner = owners_of_caller();
         if (owner == PROGRAM)
             return arguments_adopt(result);
         status = owner < 0 ? -1 : 0;
@@ -418,7 +380,7 @@ static PyObject *come_back(PyObject *result)
 static PyObject *call_with_arrays(PyObject *function, PyObject *const *args, size_t flags,
                                   PyObject *names)
 {
-    int takes = is_asked(function), owner = takes == 0 ? owner_of_caller() : NOBODY;
+    int takes = is_asked(function), owner = takes == 0 ? owners_of_caller() : NOBODY;
     if (takes < 0 || owner < 0)
         return NULL;
     if (takes)
@@ -579,7 +541,7 @@ static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t
     enum { N_INLINE = 16 };
     PyObject *inlined[N_INLINE], *result;
     Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
-    int owner = owner_of_caller();
+    int owner = owners_of_caller();
     if (owner < 0)
         return NULL;
     if (owner < PACKAGE && !(owner == NOBODY && has_numpys(args, n)))
@@ -606,7 +568,7 @@ static PyObject *give_item(PyObject *x)
 {
     if (!x || argument_is_leaf(x))
         return x;
-    int owner = owner_of_caller();
+    int owner = owners_of_caller();
     if (owner < PACKAGE && owner >= 0)
         return x;
     struct search search = new_search;
@@ -619,7 +581,7 @@ static PyObject *door_send(PyObject *x, bool is_of_package)
 {
     if (x == Py_None)
         return x;
-    int owner = owner_of_caller();
+    int owner = owners_of_caller();
     if (!is_of_package && owner >= PACKAGE)
         return arguments_adopt(x);
     if (is_of_package && owner == PROGRAM)
@@ -650,7 +612,7 @@ static int is_call_of_program(PyObject *const *args, Py_ssize_t n)
     for (Py_ssize_t i = 0; i < n; i++)
         if (has_counterpart(args[i]))
             return 1;
-    int owner = owner_of_caller();
+    int owner = owners_of_caller();
     return owner < 0 ? -1 : owner == PROGRAM;
 }
 
@@ -862,7 +824,7 @@ static PyObject *call_and_hear(PyObject *function, PyObject *const *args, size_t
 {
     if (!hears_events && arguments_positional(flags) > 0) {
         bool is_code = Py_TYPE(args[0]) == code_class;
-        int owner = is_code ? NOBODY : owner_of_caller();
+        int owner = is_code ? NOBODY : owners_of_caller();
         if (owner < 0 || (is_code && hear_code(args[0]) < 0) ||
             (owner == PROGRAM && hear_events() < 0))
             return NULL;
@@ -915,15 +877,14 @@ static PyObject *set_door(PyObject *self, PyObject *args)
 {
     PyObject *example, *partial, *cached, *iterators;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOOO:set_door", &example, &partial, &cached, &iterators,
-                          &find_owner, &open_class, &see_callable, &see_names, &see_object,
-                          &takes_arrays, &stop_event))
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOO:set_door", &example, &partial, &cached, &iterators,
+                          &open_class, &see_callable, &see_names, &see_object, &takes_arrays,
+                          &stop_event))
         return NULL;
     *(void **)&set_vectorcall = dlsym(RTLD_DEFAULT, "PyFunction_SetVectorcall");
     vector_call *call = layout_is_known() ? layout_vectorcall(example) : NULL;
     if (!set_vectorcall || !call)
         Py_RETURN_FALSE;
-    layout_find_frame();
     for (Py_ssize_t i = 0; i < PyTuple_Size(args); i++)
         Py_INCREF(PyTuple_GetItem(args, i));
     partial_class = (PyTypeObject *)partial;
@@ -937,7 +898,6 @@ static PyObject *set_door(PyObject *self, PyObject *args)
     view_classes[0] = (PyTypeObject *)PyTuple_GetItem(iterators, 1);
     view_classes[1] = (PyTypeObject *)PyTuple_GetItem(iterators, 2);
     builtins = Py_XNewRef(PyImport_AddModule("builtins"));
-    owners = PyDict_New();
     module_string = PyUnicode_InternFromString("__module__");
     globals_string = PyUnicode_InternFromString("__globals__");
     name_string = PyUnicode_InternFromString("__name__");
@@ -956,8 +916,7 @@ static PyObject *set_door(PyObject *self, PyObject *args)
 static PyObject *forget_owners(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    if (owners)
-        PyDict_Clear(owners);
+    owners_forget();
     if (quiet_folders)
         PySet_Clear(quiet_folders);
     Py_RETURN_NONE;
@@ -1030,9 +989,8 @@ static PyObject *converted_calls(PyObject *self, PyObject *unused)
 
 PyMethodDef door_methods[] = {
     {"set_door", set_door, METH_VARARGS,
-     "set_door(function, partial, cached, iterators, find_owner, open_class, "
-     "see_callable, "
-     "see_names, see_object, takes_arrays, stop)\n--\n\n"
+     "set_door(function, partial, cached, iterators, open_class, see_callable, see_names, "
+     "see_object, takes_arrays, stop)\n--\n\n"
      "Set the functions of _interop/door.py. Return False if this Python has no doors."},
     {"forget_owners", forget_owners, METH_NOARGS,
      "forget_owners()\n--\n\n"

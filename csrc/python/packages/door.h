@@ -2,8 +2,5 @@
 #pragma once
 #include "python/base/types.h"
 
-/* Check whether code of the program is running.  Return 1, 0, or -1 with an exception set. */
-int door_is_program(void);
-
 /* Methods of the module. */
 extern PyMethodDef door_methods[];

@@ -99,10 +99,11 @@ bool layout_is_known(void)
 
 size_t layout_frame_offset;
 bool layout_frame_is_inside;
+size_t layout_frame_inner;
 
 void layout_find_frame(void)
 {
-    enum { N_WORDS = 16, CFRAME = 7 }; /* fields of a thread's state, that of Python 3.12 */
+    enum { N_WORDS = 16, CFRAME = 7 }; /* fields of a thread's state, that before 3.13 */
     struct frame_object {
         PyObject base;
         PyObject *back;
@@ -111,13 +112,15 @@ void layout_find_frame(void)
     void *const *state = (void *const *)PyThreadState_Get();
     bool is_inside = Py_Version < 0x030D0000;
     size_t i = is_inside ? CFRAME : 1;
-    if (!object || Py_Version < 0x030C0000 || !layout_is_known())
+    size_t inner = Py_Version < 0x030C0000; /* of the struct, after a number */
+    if (!object || !layout_is_known())
         return;
-    if (is_inside && !(state[i] && *(void **)state[i] == object->frame))
+    if (is_inside && !(state[i] && ((void **)state[i])[inner] == object->frame))
         return;
     while (!is_inside && i < N_WORDS && state[i] != object->frame)
         i++;
     layout_frame_is_inside = is_inside;
+    layout_frame_inner = inner;
     layout_frame_offset = i < N_WORDS ? i * sizeof(void *) : 0;
 }
 

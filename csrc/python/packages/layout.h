@@ -103,9 +103,11 @@ static inline PyObject *const *layout_items(PyObject *x)
 }
 
 /* Where the state of a thread has the address of the frame that runs: at this number of bytes,
- * or, with Python 3.12, in a struct whose address is there.  0 if it is not known. */
+ * or, before Python 3.13, in a struct whose address is there, after the inner fields.  0 if it
+ * is not known. */
 extern size_t layout_frame_offset;
 extern bool layout_frame_is_inside;
+extern size_t layout_frame_inner;
 
 /* Return the address that distinguishes the running frame from all others, or NULL.  To ask for
  * its object would make one. */
@@ -114,7 +116,7 @@ static inline void *layout_running_frame(void)
     if (!layout_frame_offset)
         return NULL;
     void *at = *(void **)((char *)PyThreadState_Get() + layout_frame_offset);
-    return layout_frame_is_inside && at ? *(void **)at : at;
+    return layout_frame_is_inside && at ? ((void **)at)[layout_frame_inner] : at;
 }
 
 /* Find where the state of a thread has the running frame. */

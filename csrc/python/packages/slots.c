@@ -10,12 +10,20 @@ static bool has_patched_new(PyTypeObject *class); /* and a report counts the cal
 
 /* -- Slots with their arguments unwrapped -------------------------------------------- */
 
+/* End the call of a slot, whose result the program takes. */
+static inline PyObject *end_and_take(struct arguments *arguments, PyObject *first,
+                                     PyObject *second, PyObject *result)
+{
+    PyObject *const args[] = {first, second};
+    return arguments_take(arguments_end(arguments, result), args, 2);
+}
+
 SHARED PyObject *binary_patched(binaryfunc original, PyObject *a, PyObject *b)
 {
     struct arguments arguments;
     if (arguments_begin(&arguments, is_array(a) ? b : a, a, b) < 0)
         return NULL;
-    return arguments_end(&arguments, original(arguments.row[0], arguments.row[1]));
+    return end_and_take(&arguments, a, b, original(arguments.row[0], arguments.row[1]));
 }
 
 SHARED PyObject *compare_patched(richcmpfunc original, PyObject *a, PyObject *b, int op)
@@ -26,13 +34,24 @@ SHARED PyObject *compare_patched(richcmpfunc original, PyObject *a, PyObject *b,
     return arguments_end(&arguments, original(a, arguments.row[0], op));
 }
 
+/* Check for a function that Cython compiled, all of which share the slot of their class, and
+ * from which the program gets NumPy arrays. */
+static bool keeps_arrays(PyObject *self)
+{
+    return strstr(((struct type_struct *)Py_TYPE(self))->name, "cython_function") &&
+           arguments_keep_results(self);
+}
+
 SHARED PyObject *ternary_patched(ternaryfunc original, PyObject *self, PyObject *args,
                                  PyObject *kwargs)
 {
     struct arguments arguments;
     if (arguments_begin(&arguments, self, args, kwargs) < 0)
         return NULL;
-    return arguments_end(&arguments, original(self, arguments.row[0], arguments.row[1]));
+    PyObject *result = original(self, arguments.row[0], arguments.row[1]);
+    return result && Py_TYPE(result) == np_array_type && keeps_arrays(self)
+               ? arguments_end(&arguments, result)
+               : end_and_take(&arguments, args, kwargs, result);
 }
 
 SHARED int init_patched(initproc original, PyObject *self, PyObject *args, PyObject *kwargs)

@@ -1,0 +1,120 @@
+"""Test arrays that compiled functions of packages return: the program gets mxnp arrays.
+
+Each text runs as code of the program and as code of a package.
+"""
+
+import numpy
+import pytest
+from support.doors import FOLDER
+
+import mxnp
+from mxnp import _bridge
+
+PROGRAM = {"__name__": "__main__"}
+PACKAGE = {"__name__": "other", "__file__": f"{FOLDER}/other.py"}
+
+
+@pytest.fixture
+def evaluate(compiled):
+    """Return a function that evaluates a text as code of the program, or of a package."""
+
+    def call(text, names=PROGRAM, **more):
+        names = (
+            names | {"c": compiled, "giver": compiled.Giver(), "numpy": numpy} | more
+        )
+        return eval(compile(text, "<stdin>", "eval"), names)
+
+    return call
+
+
+CALLS = [
+    *("c.give()", "c.give_for(1)", "c.ufunc([1.0])", "c.ufunc(numpy.ones(3))"),
+    *("giver.give()", "giver.give_for(1)", "c.Giver.give(giver)"),
+    *("giver[1]", "giver + 1", "1 + giver", "next(map(giver.give_for, [1]))"),
+]
+TUPLES = ["c.give_tuple()", "giver.give_tuple()", "giver()"]
+
+
+@pytest.mark.parametrize("text", CALLS)
+def test_arrays(evaluate, text):
+    assert type(evaluate(text)) is mxnp.ndarray
+    assert type(evaluate(text, PACKAGE)) is numpy.ndarray
+
+
+@pytest.mark.parametrize("text", TUPLES)
+def test_tuples_that_nothing_else_has(evaluate, text):
+    for names, cls in (PROGRAM, mxnp.ndarray), (PACKAGE, numpy.ndarray):
+        assert list(map(type, evaluate(text, names))) == [cls, int, cls]
+
+
+@pytest.mark.parametrize("owner", ["c", "giver"])
+def test_containers_stay(evaluate, owner):
+    stored = evaluate(f"{owner}.give_stored()")
+    assert stored is evaluate(f"{owner}.give_stored()")
+    assert type(stored[0]) is numpy.ndarray
+    a, b, c = evaluate(f"{owner}.give_inside()")
+    assert {type(each) for each in (a[0], b["x"], c[0])} == {numpy.ndarray}
+
+
+CALLS_WITH_ARGUMENTS = [
+    *(
+        "c.give_last({})",
+        "c.give_last(1, {})[0]",
+        "c.give_last(*[numpy.ones(1)] * 7, {})[0]",
+    ),
+    *("giver.give_last({})", "giver({})", "giver(1, {})[0]"),
+    *("c.ufunc([1.0], {})", "c.ufunc([1.0], out={})", "c.ufunc([1.0], out=({},))"),
+]
+
+
+@pytest.mark.parametrize("text", CALLS_WITH_ARGUMENTS)
+@pytest.mark.parametrize("xp", [numpy, mxnp], ids=["numpy", "mxnp"])
+def test_arguments_stay(evaluate, text, xp):
+    x = xp.ones(1)
+    assert evaluate(text.format("x"), x=x) is x
+
+
+def test_ufuncs_take_arrays_of_both_kinds(evaluate):
+    x = mxnp.arange(3.0)
+    for a, b in (x, None), (x, numpy.ones(3)), (numpy.ones(3), x + 0):
+        y = evaluate("c.ufunc(a, out=b)", a=a, b=b)
+        assert b is None or y is b
+        assert (numpy.asarray(y) == -numpy.asarray(a)).all()
+
+
+def test_compiled_code_gets_numpys_arrays(evaluate):
+    for text in ("c.gets_numpys(c.give)", "c.gets_numpys(giver.give)", "giver.calling"):
+        assert evaluate(text) is True
+
+
+def test_numpy_converts_an_object(evaluate):
+    assert type(evaluate("giver.__array__()")) is numpy.ndarray
+    assert type(evaluate("numpy.asarray(giver)")) is numpy.ndarray
+    assert evaluate("xp.asarray(giver)", xp=mxnp).shape == (3,)
+
+
+def test_attributes_stay(evaluate):
+    assert evaluate("giver.item") is evaluate("giver.item")
+
+
+def test_numpys_own_functions_return_numpys_arrays(evaluate):
+    texts = [
+        *("numpy.random.RandomState(1).rand(3)", "numpy.random.rand(3)"),
+        *("numpy.random.default_rng(1).random(3)", "numpy.arange(3).view()"),
+        *("numpy.random.standard_normal(3)", "numpy.negative([1.0])"),
+    ]
+    assert {type(evaluate(text)) for text in texts} == {numpy.ndarray}
+
+
+def test_memory_that_a_package_keeps(evaluate):
+    kept = evaluate("c.give_kept()", PACKAGE)
+    x, other = evaluate("c.give_kept(), c.give_kept()")
+    before = _bridge.set_threshold(0)
+    y = x + 1
+    kept[:] = 5
+    z = other + 1
+    x *= 2
+    assert (kept.tolist(), other.tolist()) == ([10.0] * 3, [10.0] * 3)
+    assert (y.tolist(), z.tolist()) == ([1.0] * 3, [6.0] * 3)
+    kept[:] = 0
+    _bridge.set_threshold(before)
