@@ -13,6 +13,7 @@ import collections
 import functools
 import itertools
 import os
+import pickle
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -169,6 +170,11 @@ _OPERATORS = _BINARY | {
 _MAKERS = {"__call__", "__init__", "__new__"}  # the first one in a metaclass
 # Methods that get none, and may return objects of classes that are not known yet.
 _ACCESSORS = {"__enter__", "__get__", "__getattr__", "__iter__", "__next__"}
+# Methods of the standard library that return what a function of others gave, by module.
+_PASSING = {
+    "contextlib": ("__enter__", "enter_context"),
+    "concurrent.futures._base": ("result",),
+}
 
 
 def _members(cls: type) -> Iterator[tuple[str, Any]]:
@@ -263,6 +269,9 @@ def open_class(cls: type, way: int) -> bool:
     bases = [(base, _owner_of(base)) for base in _mro_of(cls)]
     if not bases:
         raise TypeError("the class is being made")  # to be met again
+    for base, _ in bases:
+        for name in _PASSING.get(_module_of(base), ()):
+            _bridge.pass_on(_members_of(base).get(name))
     packages = [base for base, owner in bases if owner >= PACKAGE]
     own = [base for base, owner in bases if owner == PROGRAM]
     for base in packages:
@@ -533,4 +542,6 @@ def load() -> None:
     _bridge.set_iterators(_ITERATORS)
     is_interactive = bool(sys.flags.inspect) or hasattr(sys, "ps1")
     _bridge.hook_code(see_code, _quiet, is_interactive)
+    for function in (pickle.load, pickle.loads):
+        _bridge.see_results(function)
     _hold_tool()

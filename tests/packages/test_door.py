@@ -1434,6 +1434,28 @@ def generators_inside_generators(np, p, x):
 
 
 @use
+def values_that_generators_return(np, p, x):
+    def own(x):
+        yield x
+        return x + 1
+
+    def outer(x):
+        y = yield from p.returned(own(x))
+        assert type(y) is np.ndarray
+        yield y
+        return x, y
+
+    def ends(generator):
+        try:
+            while True:
+                next(generator)
+        except StopIteration as end:
+            return end.value
+
+    return list(outer(x)), ends(p.returned(own(x))), ends(outer(x)), list(own(x))
+
+
+@use
 def generators_in_objects(np, p, x):
     model = p.Model()
     model.x = (x + i for i in range(2))
@@ -1526,6 +1548,21 @@ def attribute_of_an_object_of_the_program(np, p, x):
     import types
 
     return p.read_attribute(types.SimpleNamespace(x=x))
+
+
+@fails("a factory fills the program's own dict")
+def factory_of_a_dict(np, p, x):
+    import collections
+
+    return p.look_up(collections.defaultdict(lambda: x), "a")
+
+
+@fails("an executor gives results in an iterator of Python's own")
+def results_of_an_executor(np, p, x):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        return [type(y) is np.ndarray for y in pool.map(p.double, [x])]
 
 
 @fails("a list that a package has is not changed")
@@ -1813,6 +1850,49 @@ def callback_of_a_package(np, p, x):
 def callback_of_numpy(np, p, x):
     functions = [np.sqrt, np.mean, np.sort, np.zeros_like, np.fft.fft, np.array]
     return [p.apply(f, x) for f in functions], p.apply(np.add, x, x)
+
+
+@use
+def context_managers_of_the_standard_library(np, p, x):
+    import contextlib
+
+    @contextlib.contextmanager
+    def own(x):
+        assert type(x) is np.ndarray
+        yield x + 1
+
+    with p.opened(x) as y:
+        assert type(y) is np.ndarray
+    with own(x) as z, contextlib.nullcontext(x) as same:
+        assert same is x
+        assert type(z) is np.ndarray
+    managers = own(x), contextlib.nullcontext(x)
+    with contextlib.ExitStack() as stack:
+        own_stack = p.apply(lambda: stack).enter_context(own(x))
+        assert type(own_stack) is np.ndarray
+    return y, z, [p.use_context(each) for each in managers], p.apply_context(own, x)
+
+
+@use
+def futures_of_the_program(np, p, x):
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    future = Future()
+    future.set_result(x)
+    with ThreadPoolExecutor(1) as pool:
+        results = [pool.submit(p.double, x).result(), pool.submit(lambda: x).result()]
+    assert {type(each) for each in results} == {np.ndarray}
+    assert future.result() is x
+    return p.wait_for(future), results
+
+
+@use
+def objects_that_are_loaded(np, p, x):
+    import pickle
+
+    table = pickle.loads(b"\x80\x02cvisited\nTable\n)\x81}X\x04\x00\x00\x00rows}sb.")
+    table["a"] = x
+    return table["a"]
 
 
 @use

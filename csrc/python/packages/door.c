@@ -506,6 +506,9 @@ static PyObject *end_callback(PyObject *const *args, PyObject **row, Py_ssize_t 
         Py_CLEAR(result);
     if (result && gives_items(result))
         iterator_mark(result, GIVEN);
+    struct search search = new_search;
+    if (result && search_object(&search, result) < 0)
+        Py_CLEAR(result);
     return give(result);
 }
 
@@ -589,6 +592,32 @@ static PyObject *door_send(PyObject *x, bool is_of_package)
     if (owner < 0)
         Py_CLEAR(x);
     return x;
+}
+
+/* A function of the standard library that returns what a function of the program or of a
+ * package gave, such as __enter__ of contextlib. */
+static PyObject *call_passing(PyObject *function, PyObject *const *args, size_t flags,
+                              PyObject *names)
+{
+    return come_back(give_item(run(function, args, flags, names)));
+}
+
+static int open_passing(PyObject *function)
+{
+    if (*layout_vectorcall(function) == run)
+        set_vectorcall(function, call_passing);
+    return 0;
+}
+
+/* A function written in C that makes objects for the program, such as pickle.loads. */
+static PyObject *call_and_see(PyObject *function, PyObject *const *args, size_t flags,
+                              PyObject *names)
+{
+    PyObject *result = callable_original(function)(function, args, flags, names);
+    int is_own = result && !argument_is_leaf(result) ? owners_is_program() : 0;
+    if (is_own < 0 || (is_own && see_result(result) < 0))
+        Py_CLEAR(result);
+    return result;
 }
 
 /* -- Functions that wait ---------------------------------------------------------------- */
@@ -832,26 +861,33 @@ static PyObject *call_and_hear(PyObject *function, PyObject *const *args, size_t
     return callable_original(function)(function, args, flags, names);
 }
 
-/* Make a function of Python call another one, also where the interpreter would call its C
- * function directly. */
-static int hear_calls(const char *name, PyMethodDef *def)
+/* Make a C function call another one, also where the interpreter would call it directly. */
+static int replace_call(PyObject *function, vector_call replacement)
+{
+    struct c_function *f = (struct c_function *)function;
+    PyMethodDef *def = PyMem_Malloc(sizeof *def); /* as long as the function */
+    if (!def) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *def = *f->def;
+    def->ml_flags |= METH_COEXIST;
+    f->def = def;
+    return callable_replace(function, &f->call, replacement);
+}
+
+static int hear_calls(const char *name)
 {
     PyObject *function = PyObject_GetAttrString(builtins, name);
-    struct c_function *f = (struct c_function *)function;
     int status = !function ? -1 : Py_TYPE(function) != &PyCFunction_Type ? hear_events() : 0;
-    if (status == 0 && !hears_events) {
-        *def = *f->def;
-        def->ml_flags |= METH_COEXIST;
-        f->def = def;
-        status = callable_replace(function, &f->call, call_and_hear);
-    }
+    if (status == 0 && !hears_events)
+        status = replace_call(function, call_and_hear);
     Py_XDECREF(function);
     return status;
 }
 
 static PyObject *hook_code(PyObject *self, PyObject *args)
 {
-    static PyMethodDef defs[2];
     PyObject *function, *folders;
     int is_interactive, is_first = !see_code;
     (void)self;
@@ -865,8 +901,7 @@ static PyObject *hook_code(PyObject *self, PyObject *args)
     quiet_folders = Py_NewRef(folders);
     interpreter = PyInterpreterState_Get();
     if (is_first &&
-        (is_interactive ? hear_events() < 0
-                        : hear_calls("exec", &defs[0]) < 0 || hear_calls("eval", &defs[1]) < 0))
+        (is_interactive ? hear_events() < 0 : hear_calls("exec") < 0 || hear_calls("eval") < 0))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -965,6 +1000,20 @@ static PyObject *take_callback(PyObject *self, PyObject *x)
     return apply(x, make_callback);
 }
 
+static PyObject *pass_on(PyObject *self, PyObject *x)
+{
+    (void)self;
+    return apply(x, open_passing);
+}
+
+static PyObject *see_results(PyObject *self, PyObject *x)
+{
+    (void)self;
+    if (run && Py_TYPE(x) == &PyCFunction_Type && replace_call(x, call_and_see) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *meet_object(PyObject *self, PyObject *x)
 {
     (void)self;
@@ -1020,6 +1069,12 @@ PyMethodDef door_methods[] = {
     {"take_callback", take_callback, METH_O,
      "take_callback(function)\n--\n\n"
      "Make a function of the program receive mxnp arrays when a package calls it."},
+    {"pass_on", pass_on, METH_O,
+     "pass_on(function)\n--\n\n"
+     "Convert what a function of the standard library returns, for the code that calls it."},
+    {"see_results", see_results, METH_O,
+     "see_results(function)\n--\n\n"
+     "See the objects that a function written in C makes for the program."},
     {"meet", meet_object, METH_O,
      "meet(object)\n--\n\n"
      "Open the doors of an object, as if the program called it."},

@@ -79,17 +79,32 @@ static PyObject *next_step(PyObject *self)
     return status == PYGEN_RETURN && result ? stop(result) : result;
 }
 
-static PyObject *next_given(PyObject *self)
+typedef PyObject *(*conversion)(PyObject *x);
+
+/* Convert the value that a generator returned, which is in the exception. */
+static PyObject *stop_with_converted(conversion convert)
 {
-    iternextfunc next = (iternextfunc)((struct type_struct *)own_class(self))->iternext;
-    return crossing.give_item(next(self));
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    PyObject *value = PyObject_GetAttrString(error, "value");
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(traceback);
+    return stop(convert(value));
 }
 
-static PyObject *next_taken(PyObject *self)
+static inline PyObject *next_converted(PyObject *self, conversion convert)
 {
     iternextfunc next = (iternextfunc)((struct type_struct *)own_class(self))->iternext;
-    return crossing.take_item(next(self));
+    PyObject *item = next(self);
+    return item || !PyErr_ExceptionMatches(PyExc_StopIteration) ? convert(item)
+                                                                : stop_with_converted(convert);
 }
+
+static PyObject *next_given(PyObject *self) { return next_converted(self, crossing.give_item); }
+
+static PyObject *next_taken(PyObject *self) { return next_converted(self, crossing.take_item); }
 
 /* The iterators of a view of a dict. */
 static PyObject *iterate(PyObject *self, enum direction direction)
