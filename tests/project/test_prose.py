@@ -47,7 +47,9 @@ def files(*patterns):
     if listing.returncode:
         pytest.skip("not a git checkout")
     paths = (ROOT / name for name in listing.stdout.splitlines())
-    return [path for path in paths if path.exists()]  # a file may be deleted, not yet in git
+    return [
+        path for path in paths if path.exists()
+    ]  # a file may be deleted, not yet in git
 
 
 def prose(page):
