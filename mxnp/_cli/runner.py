@@ -189,6 +189,13 @@ def _prepare_if_installed(module: Any) -> None:
         _prepare_children(module)
 
 
+def _divide_calls(scipy: Any) -> None:
+    """Divide large calls of SciPy among threads."""
+    from mxnp._packages import placing  # few programs need it
+
+    placing.load()
+
+
 # -- Installation ----------------------------------------------------------------------
 
 _lock = threading.RLock()
@@ -258,7 +265,6 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
             return
         # A program that does not call install() does not import it.
         from mxnp import _import
-        from mxnp._packages import placing
 
         for name, hook, replace in (
             ("__import__", _import.hook_import, _replace_imported),
@@ -272,7 +278,7 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
         set_rules(rules)
         for name in _SPAWNERS:
             when_imported(name, _prepare_if_installed)
-        placing.load()
+        when_imported("scipy", _divide_calls)
 
 
 @frameless

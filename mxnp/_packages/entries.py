@@ -13,6 +13,18 @@ from mxnp._engine.core import get_num_threads
 from mxnp._engine.threads import run_pieces, strict_errstate
 from mxnp._interop.owners import get_rules
 
+_FRAMES = 16  # more than a piece needs
+
+
+class PartlyWrittenError(Exception):
+    """An error of a call that cannot be repeated, because its input is written."""
+
+
+def _descend(frames: int) -> None:
+    """Raise a RecursionError if there is no room for so many frames."""
+    if frames:
+        _descend(frames - 1)
+
 
 class Entry(NamedTuple):
     """
@@ -33,7 +45,14 @@ class Entry(NamedTuple):
         """Return into how many pieces a range is cut, by the work of the whole call."""
         return min(get_num_threads(), length, elements // self.grain)
 
-    def run(self, work: Callable[[slice], Any], length: int, elements: int) -> bool:
+    def run(
+        self,
+        work: Callable[[slice], Any],
+        length: int,
+        elements: int,
+        *,
+        is_repeatable: bool = True,
+    ) -> bool:
         """
         Call a function for each piece of a range, if there are two pieces or more.
 
@@ -45,21 +64,34 @@ class Entry(NamedTuple):
             The length of the range.
         elements : int
             The work of the whole call.
+        is_repeatable : bool, optional
+            Whether the call has the same result after a part of it has run.
 
         Returns
         -------
         bool
             Whether the call was divided.
+
+        Raises
+        ------
+        PartlyWrittenError
+            If a piece of a call failed that cannot be repeated.
         """
         pieces = self.cut_into(length, elements)
         if pieces < 2:
             return False
+        _descend(_FRAMES)
 
         def compute(part: slice) -> None:
             with strict_errstate():
                 work(part)
 
-        run_pieces(compute, length, pieces)
+        try:
+            run_pieces(compute, length, pieces)
+        except Exception as error:
+            if is_repeatable:
+                raise
+            raise PartlyWrittenError(error) from None
         return True
 
 
@@ -85,6 +117,8 @@ def is_plain(x: Any) -> bool:
 
 def _has_own_elements(out: Any) -> bool:
     """Check whether each element of an array has memory of its own."""
+    if out.flags.c_contiguous:
+        return True
     reach = out.itemsize
     for stride, n in sorted(zip(map(abs, out.strides), out.shape, strict=True)):
         if n > 1 and stride < reach:
@@ -95,10 +129,11 @@ def _has_own_elements(out: Any) -> bool:
 
 def is_same_memory(a: Any, b: Any) -> bool:
     """Check whether two arrays have the same elements in the same places."""
-    return a is b or (
-        a.ctypes.data == b.ctypes.data
-        and (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
-    )
+    if a is b or not numpy.may_share_memory(a, b):
+        return a is b
+    places = (x.__array_interface__["data"] for x in (a, b))
+    kinds = ((x.shape, x.strides, x.dtype) for x in (a, b))
+    return len({*places}) == len({*kinds}) == 1
 
 
 def can_write(out: Any, inputs: tuple[Any, ...]) -> bool:

@@ -34,18 +34,21 @@ def lines(*, axis: int, output: int) -> Callable[..., Any]:
 
     def divide(entry: Entry, *args: Any) -> Any:
         a, out = args[0], args[output]
-        if not is_plain(a) or a.shape != out.shape or a.ndim < 2:
+        own, is_own = args[axis] % a.ndim, is_same_memory(a, out)
+        across = longest(a.shape, own)
+        if not is_plain(a) or a.ndim < 2 or a.shape[across] != out.shape[across]:
             return NotImplemented
-        others = args[1:] if is_same_memory(a, out) else args
+        others = args[1:] if is_own else args
         if not can_write(out, tuple(x for x in others if x is not out)):
             return NotImplemented
-        across = longest(a.shape, args[axis] % a.ndim)
 
         def compute(part: slice) -> None:
             parts = {0: cut(a, across, part), output: cut(out, across, part)}
             entry.function(*replaced(args, parts))
 
-        return None if entry.run(compute, a.shape[across], a.size) else NotImplemented
+        work = max(a.size, out.size)
+        is_divided = entry.run(compute, a.shape[across], work, is_repeatable=not is_own)
+        return None if is_divided else NotImplemented
 
     return divide
 
@@ -66,12 +69,17 @@ def neighbourhoods(
 
     def divide(entry: Entry, *args: Any) -> Any:
         a, out, size = args[0], args[output], args[footprint].shape
-        if not is_plain(a) or a.shape != out.shape or len(size) != a.ndim:
+        n, work = max(a.shape, default=0), a.size * args[footprint].size
+        if (
+            entry.cut_into(n, work) < 2
+            or not is_plain(a)
+            or a.shape != out.shape
+            or len(size) != a.ndim
+        ):
             return NotImplemented
         if not can_write(out, tuple(x for x in args if x is not out)):
             return NotImplemented
         along = longest(a.shape)
-        n = a.shape[along]
         around = size[along] // 2 + abs(int(args[origins][along]))
         if args[mode] in _WRAP:
             return NotImplemented
@@ -85,8 +93,40 @@ def neighbourhoods(
             cut(out, along, part)[...] = cut(made, along, own)
 
         pieces = n // (8 * around + 1)  # so that little work is done twice
-        work = a.size * args[footprint].size
         is_divided = entry.run(compute, n, min(work, pieces * entry.grain))
         return None if is_divided else NotImplemented
 
     return divide
+
+
+def windows(entry: Entry, a: Any, size: Any) -> Any:
+    """Divide a median filter of two dimensions, which allocates its result."""
+    if not is_plain(a) or a.ndim != 2:
+        return NotImplemented
+    out, around = numpy.empty(a.shape, a.dtype), int(size[0]) // 2
+
+    def compute(part: slice) -> None:
+        start, stop = max(0, part.start - around), min(len(a), part.stop + around)
+        made = entry.function(a[start:stop], size)
+        out[part] = made[part.start - start : part.stop - start]
+
+    pieces = len(a) // (8 * around + 1)
+    work = min(a.size * int(size[0]) * int(size[1]), pieces * entry.grain)
+    return out if entry.run(compute, len(a), work) else NotImplemented
+
+
+def coordinates(entry: Entry, *args: Any) -> Any:
+    """Divide an interpolation at coordinates that the program has computed."""
+    a, at, out = args[0], args[2], args[5]
+    if args[1] is not None or not is_plain(a) or not is_plain(at):
+        return NotImplemented
+    if at.shape[1:] != out.shape or not can_write(out, (a, at)):
+        return NotImplemented
+    along = longest(out.shape)
+
+    def compute(part: slice) -> None:
+        parts = {2: cut(at, along + 1, part), 5: cut(out, along, part)}
+        entry.function(*replaced(args, parts))
+
+    is_divided = entry.run(compute, out.shape[along], out.size)
+    return None if is_divided else NotImplemented

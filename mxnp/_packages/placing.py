@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -12,7 +13,7 @@ from mxnp import _bridge
 from mxnp._engine import environment
 from mxnp._interop.adapters import when_imported
 
-from .entries import Entry, count_threads
+from .entries import Entry, PartlyWrittenError, count_threads
 from .table import NOT_DIVIDED, ROWS, Row
 
 
@@ -22,21 +23,38 @@ def _divider(row: Row, entry: Entry) -> Callable[..., Any]:
     def divide(*args: Any, **kwargs: Any) -> Any:
         if count_threads() < 2:
             return NotImplemented
-        return row.divide(entry, *args, **kwargs)
+        try:
+            return row.divide(entry, *args, **kwargs)
+        except PartlyWrittenError as failed:
+            return failed.args[0]
 
     return divide
 
 
-def _functions_of(row: Row, module: ModuleType) -> Iterator[Any]:
-    """Yield those functions of a row that a version of the package has."""
+# Functions of Cython for several dtypes have no vectorcall, so others stand for them.
+_originals: dict[Any, Any] = {}
+
+
+def _places_of(row: Row, module: ModuleType) -> Iterator[tuple[Any, str]]:
+    """Yield the modules or classes, and names, of what a version of the package has."""
     if row.names == "ufuncs":
         yield from (
-            x
+            (module, name)
             for name, x in vars(module).items()
             if isinstance(x, numpy.ufunc) and name not in NOT_DIVIDED
         )
-    else:
-        yield from (getattr(module, x) for x in row.names.split() if hasattr(module, x))
+    for path in row.names.split():
+        owner, _, name = path.rpartition(".")
+        holder = getattr(module, owner, None) if owner else module
+        if name in getattr(holder, "__dict__", ()):
+            yield holder, name
+
+
+def _replace(name: str, found: Any, made: Any) -> None:
+    """Replace a function, also where modules have imported it by its name."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__dict__", {}).get(name) is found:
+            setattr(module, name, made)
 
 
 def place(module: ModuleType, grain: int = 0) -> None:
@@ -54,9 +72,15 @@ def place(module: ModuleType, grain: int = 0) -> None:
     for row in ROWS:
         if row.module != module.__name__:
             continue
-        for function in _functions_of(row, module):
+        for holder, name in [*_places_of(row, module)]:
+            found = vars(holder)[name]
+            function = _originals.get(found, found)
             divide = _divider(row, Entry(function, grain or row.grain))
-            _bridge.divide_calls(function, divide, min(row.least, grain or row.least))
+            least = grain or row.least or 2 * row.grain
+            made = _bridge.divide_calls(function, divide, least)
+            if made is not function:
+                _originals[made] = function
+                _replace(name, found, made)
 
 
 def load() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from .entries import Entry, can_write, is_plain
+from .entries import Entry, can_write, cut, is_plain, longest
 
 # -- Distances -------------------------------------------------------------------------
 
@@ -18,9 +18,10 @@ def _are_pairs(a: Any, b: Any) -> bool:
 
 def distances(entry: Entry, a: Any, b: Any, **kwargs: Any) -> Any:
     """Divide the distances of two sets of points along the first set."""
+    if entry.cut_into(len(a), a.size * len(b)) < 2 or not _are_pairs(a, b):
+        return NotImplemented
     out = kwargs.pop("out", None)
-    doubles = all(numpy.can_cast(x.dtype, numpy.float64) for x in (a, b))
-    if not _are_pairs(a, b) or not doubles:
+    if not all(numpy.can_cast(x.dtype, numpy.float64) for x in (a, b)):
         return NotImplemented
     result = numpy.empty((len(a), len(b))) if out is None else out
     if result.shape != (len(a), len(b)) or result.dtype != numpy.float64:
@@ -31,13 +32,15 @@ def distances(entry: Entry, a: Any, b: Any, **kwargs: Any) -> Any:
     def compute(part: slice) -> None:
         entry.function(a[part], b, out=result[part], **kwargs)
 
-    is_divided = entry.run(compute, len(a), result.size * a.shape[1])
+    is_divided = entry.run(compute, len(a), a.size * len(b))
     return result if is_divided else NotImplemented
 
 
 def written_distances(entry: Entry, a: Any, b: Any, out: Any, **kwargs: Any) -> Any:
     """Divide the same where SciPy has allocated the result."""
-    if not _are_pairs(a, b) or out.shape != (len(a), len(b)):
+    if entry.cut_into(len(a), a.size * len(b)) < 2 or not _are_pairs(a, b):
+        return NotImplemented
+    if out.shape != (len(a), len(b)):
         return NotImplemented
     if not out.flags.c_contiguous or not can_write(out, (a, b, *kwargs.values())):
         return NotImplemented
@@ -45,7 +48,7 @@ def written_distances(entry: Entry, a: Any, b: Any, out: Any, **kwargs: Any) -> 
     def compute(part: slice) -> None:
         entry.function(a[part], b, out[part], **kwargs)
 
-    is_divided = entry.run(compute, len(a), out.size * a.shape[1])
+    is_divided = entry.run(compute, len(a), a.size * len(b))
     return None if is_divided else NotImplemented
 
 
@@ -58,3 +61,83 @@ def workers(entry: Entry, a: Any, *args: Any) -> Any:
         return NotImplemented  # the program has chosen their number
     pieces = entry.cut_into(a.size, a.size)
     return entry.function(a, *args[:-1], pieces) if pieces > 1 else NotImplemented
+
+
+def tree_workers(entry: Entry, tree: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    """Ask a tree of points for its neighbours on as many threads as there are cores."""
+    names = ("k", "eps", "p", "distance_upper_bound", "workers")
+    kwargs |= dict(zip(names, args, strict=False))
+    pieces = entry.cut_into(x.size, x.size)
+    if len(args) > len(names) or kwargs.get("workers", 1) != 1 or pieces < 2:
+        return NotImplemented
+    return entry.function(tree, x, **kwargs | {"workers": pieces})
+
+
+# -- Filters of signals ----------------------------------------------------------------
+
+
+def linear_filter(entry: Entry, b: Any, a: Any, x: Any, axis: int, *state: Any) -> Any:
+    """Divide a filter of the lines along an axis, which allocates its results."""
+    own = axis % x.ndim
+    across = longest(x.shape, own)
+    given = (x, *state)
+    if x.ndim < 2 or len(state) > 1 or not all(map(is_plain, given)):
+        return NotImplemented
+    if any(each.shape[across] != x.shape[across] for each in given):
+        return NotImplemented
+
+    def call(part: slice) -> Any:
+        parts = [cut(each, across, part) for each in given]
+        result = entry.function(b, a, parts[0], axis, *parts[1:])
+        return result if state else (result,)
+
+    # The dtype is that of a filter without lines.
+    kinds = [each.dtype for each in call(slice(0, 0))]
+    made = [
+        numpy.empty(each.shape, kind) for each, kind in zip(given, kinds, strict=True)
+    ]
+
+    def compute(part: slice) -> None:
+        for each, result in zip(made, call(part), strict=True):
+            cut(each, across, part)[...] = result
+
+    if not entry.run(compute, x.shape[across], x.size):
+        return NotImplemented
+    return tuple(made) if state else made[0]
+
+
+def sections(entry: Entry, sos: Any, x: Any, state: Any) -> Any:
+    """Divide a filter that overwrites its signals and their states."""
+    if not is_plain(sos) or not can_write(x, (sos, state)):
+        return NotImplemented
+    if len(x) != len(state) or not can_write(state, (sos, x)):
+        return NotImplemented
+
+    def compute(part: slice) -> None:
+        entry.function(sos, x[part], state[part])
+
+    work = x.size * len(sos)
+    is_divided = entry.run(compute, len(x), work, is_repeatable=False)
+    return None if is_divided else NotImplemented
+
+
+# -- Sparse matrices -------------------------------------------------------------------
+
+
+def matrix_rows(entry: Entry, n: int, m: int, *args: Any) -> Any:
+    """Divide a product that is added to a result, along the rows of the matrix."""
+    *vectors, starts, columns, values, x, y = args
+    if not all(map(is_plain, (starts, columns, values, x))) or len(starts) != n + 1:
+        return NotImplemented
+    if not y.flags.c_contiguous or not can_write(y, (starts, columns, values, x)):
+        return NotImplemented
+    wide = vectors[0] if vectors else 1
+
+    def compute(part: slice) -> None:
+        own = starts[part.start : part.stop + 1]
+        to = y[part.start * wide : part.stop * wide]
+        entry.function(len(own) - 1, m, *vectors, own, columns, values, x, to)
+
+    work = values.size * wide
+    is_divided = entry.run(compute, n, work, is_repeatable=False)
+    return None if is_divided else NotImplemented

@@ -25,8 +25,9 @@ class Row(NamedTuple):
         The elements, or steps of work, of which a thread takes at least as many.
     sample : str
         A call of SciPy that is divided, over arrays that the tests have.
-    least : int
-        The elements of the largest array, from which a call is looked at.
+    least : int, optional
+        The elements of the largest array, from which a call is looked at. By default
+        they are those of two threads.
     """
 
     module: str
@@ -34,7 +35,7 @@ class Row(NamedTuple):
     divide: Callable[..., Any]
     grain: int
     sample: str
-    least: int = 2**14
+    least: int = 0
 
 
 # Ufuncs that warn of each number that is no integer, and would name a line of mxnp.
@@ -48,17 +49,17 @@ _FFT = "scipy.fft._pocketfft.pypocketfft"
 
 # fmt: off
 ROWS = (
-    Row("scipy.special._ufuncs", "ufuncs", elements.divide, 2**14,
+    Row("scipy.special._ufuncs", "ufuncs", elements.divide, 2**15,
         "special.gammainc(image, 2.0)"),
-    Row("scipy.special._special_ufuncs", "ufuncs", elements.divide, 2**14,
+    Row("scipy.special._special_ufuncs", "ufuncs", elements.divide, 2**15,
         "special.j0(image)"),
-    Row(_ND, "correlate1d", filters.lines(axis=2, output=3), 2**14,
+    Row(_ND, "correlate1d", filters.lines(axis=2, output=3), 2**16,
         "ndimage.gaussian_filter(image, 2)"),
-    Row(_ND, "uniform_filter1d", filters.lines(axis=2, output=3), 2**15,
+    Row(_ND, "uniform_filter1d", filters.lines(axis=2, output=3), 2**16,
         "ndimage.uniform_filter(image, 9)"),
-    Row(_ND, "min_or_max_filter1d", filters.lines(axis=2, output=3), 2**14,
+    Row(_ND, "min_or_max_filter1d", filters.lines(axis=2, output=3), 2**16,
         "ndimage.maximum_filter(image, 7)"),
-    Row(_ND, "spline_filter1d", filters.lines(axis=2, output=3), 2**14,
+    Row(_ND, "spline_filter1d", filters.lines(axis=2, output=3), 2**16,
         "ndimage.spline_filter(image)"),
     Row(_ND, "correlate",
         filters.neighbourhoods(footprint=1, output=2, mode=3, origins=5), 2**17,
@@ -75,12 +76,26 @@ ROWS = (
         "cdist_rogerstanimoto cdist_russellrao cdist_sokalsneath cdist_sqeuclidean "
         "cdist_yule",
         rows.distances, 2**16,
-        "distance.cdist(points, points)", 2**8),
+        "distance.cdist(points, points)", 2**10),
     Row("scipy.spatial._distance_wrap",
         "cdist_cosine_double_wrap cdist_jensenshannon_double_wrap "
         "cdist_mahalanobis_double_wrap cdist_seuclidean_double_wrap",
         rows.written_distances, 2**16,
-        "distance.cdist(points, points, 'cosine')", 2**8),
+        "distance.cdist(points, points, 'cosine')", 2**10),
+    Row(_ND, "geometric_transform", filters.coordinates, 2**13,
+        "ndimage.map_coordinates(image, np.array([image, image]) * 60)"),
+    Row("scipy.signal._sigtools", "_linear_filter", rows.linear_filter, 2**15,
+        "signal.lfilter([1, 0.5], [1, -0.3], lines)"),
+    Row("scipy.signal._sigtools", "_medfilt2d", filters.windows, 2**15,
+        "signal.medfilt2d(image, 5)", 2**11),
+    Row("scipy.signal._sosfilt", "_sosfilt", rows.sections, 2**16,
+        "signal.sosfilt(signal.butter(4, 0.2, output='sos'), lines)", 2**14),
+    Row("scipy.signal._upfirdn_apply", "_apply", filters.lines(axis=5, output=2), 2**14,
+        "signal.resample_poly(lines, 3, 2, axis=1)"),
+    Row("scipy.sparse._sparsetools", "csr_matvec csr_matvecs", rows.matrix_rows, 2**16,
+        "sparse.csr_array(image) @ image[0]", 2**14),
+    Row("scipy.spatial._ckdtree", "cKDTree.query", rows.tree_workers, 2**10,
+        "spatial.KDTree(points).query(points, 3)", 2**10),
     Row(_FFT, "c2c r2c c2r dct dst r2r_fftpack", rows.workers, 2**14,
         "fft.rfft2(image)"),
 )

@@ -4,6 +4,7 @@ import copy
 import sys
 import threading
 import warnings
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from scipy import (  # noqa: E402
     ndimage,
     signal,
     sparse,
+    spatial,
     special,
 )
 from scipy.spatial import distance  # noqa: E402
@@ -27,7 +29,8 @@ from scipy.spatial import distance  # noqa: E402
 MODULES = sorted({row.module for row in ROWS})
 SPACE = {
     **{each.__name__.rpartition(".")[2]: each for each in (fft, interpolate, ndimage)},
-    **{each.__name__.rpartition(".")[2]: each for each in (signal, sparse, special)},
+    **{each.__name__.rpartition(".")[2]: each for each in (signal, sparse, spatial)},
+    "special": special,
     "distance": distance,
 }
 
@@ -36,7 +39,7 @@ class Threads:
     """Whether calls are divided, and how many were."""
 
     def __init__(self, monkeypatch):
-        self.n, self.calls = 3, 0
+        self.n, self.calls, self.functions = 3, 0, []
         monkeypatch.setattr(entries, "get_rules", lambda: True)
         monkeypatch.setattr(entries, "get_num_threads", lambda: self.n)
         count = entries.Entry.cut_into
@@ -44,6 +47,7 @@ class Threads:
         def counted(entry, length, elements):
             pieces = count(entry, length, elements)
             self.calls += pieces > 1
+            self.functions.append(entry.function)
             return pieces
 
         monkeypatch.setattr(entries.Entry, "cut_into", counted)
@@ -104,7 +108,7 @@ def threads(monkeypatch):
 R = np.random.default_rng(7)
 ARRAYS = {
     "image": R.random((70, 90)),
-    "rows": R.random((40, 300)),
+    "lines": R.random((40, 300)),
     "points": R.random((60, 8)),
     "kernel": R.random((5, 5)),
     "np": np,
@@ -114,9 +118,13 @@ ARRAYS = {
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.module} {row.names[:20]}")
 def test_the_sample_of_a_row_is_divided(threads, row):
     function = eval(f"lambda: {row.sample}", SPACE | ARRAYS)
-    if row.names != "ufuncs":
-        assert {*row.names.split()} <= vars(sys.modules[row.module]).keys()
     assert threads.compare(function)
+    module = sys.modules[row.module]
+    if row.names == "ufuncs":
+        functions = [x for x in vars(module).values() if isinstance(x, np.ufunc)]
+    else:
+        functions = [attrgetter(name)(module) for name in row.names.split()]
+    assert any(placing._originals.get(x, x) in threads.functions for x in functions)
 
 
 def test_the_page_has_the_table():
@@ -281,6 +289,61 @@ def transform(draw):
     return getattr(fft, name), [a], {}
 
 
+def signal_filter(draw):
+    a = draw.array(draw.shape(3, 30), draw.one("f8", "f4", "i4", "c16", "c8"))
+    axis = int(draw.r.integers(-a.ndim, a.ndim))
+    kind = draw.one("c16", "f8", "f4")
+    states = list(a.shape)
+    states[axis] = 2
+    zi = draw.one({}, {"zi": draw.array(states, kind)})
+    sos = signal.butter(3, 0.3, output="sos").astype(draw.one("f8", "f4"))
+    sos_zi = {"zi": np.ones((len(sos), *states), np.result_type(a, sos, "f4"))}
+    weights, poles = draw.r.normal(size=(2, 3))
+    poles[0] += 9
+    function, *args, kwargs = draw.one(
+        (signal.lfilter, weights.astype(kind), poles, a, zi),
+        (signal.sosfilt, sos, a, draw.one({}, sos_zi)),
+        (signal.filtfilt, weights, poles, a, {"padlen": 0}),
+        (signal.upfirdn, weights, a, {"up": int(draw.r.integers(1, 4)), "down": 2}),
+    )
+    return function, args, {"axis": axis, **kwargs}
+
+
+def window(draw):
+    a = draw.array(tuple(draw.r.integers(1, 40, 2)), draw.one("f8", "f4", "u1"))
+    return signal.medfilt2d, [a, draw.r.integers(0, 3, 2) * 2 + 1], {}
+
+
+def coordinates(draw):
+    a = draw.array(draw.shape(3, 12), draw.one(*DTYPES, "c16"))
+    at = draw.array((a.ndim, *draw.shape(2, 40)), draw.one("f8", "f4")) / 4
+    output = draw.one(None, "f4", draw.array(at.shape[1:]))
+    order = int(draw.r.integers(0, 4))
+    return ndimage.map_coordinates, [a, at], {
+        "mode": draw.one(*MODES), "output": output, "order": order,
+    }  # fmt: skip
+
+
+def matrix_product(draw):
+    shape = tuple(draw.r.integers(1, 40, 2))
+    dense = draw.array(shape, draw.one("f8", "f4", "i4", "c16"))
+    dense[draw.r.random(shape) > 0.3] = 0
+    a = sparse.csr_array(dense)
+    other = draw.one((shape[1],), (shape[1], int(draw.r.integers(1, 6))))
+    return a.__matmul__, [draw.array(other, draw.one("f8", "f4", "i8"))], {}
+
+
+def neighbours(draw):
+    m = int(draw.r.integers(1, 5))
+    points, at = draw.array((30, m)), draw.array((*draw.shape(2), m))
+    tree = draw.one(spatial.KDTree, spatial.cKDTree)(points)
+    return (
+        tree.query,
+        [at, draw.one(1, 3, [2, 4])],
+        draw.one({}, {"p": 1}, {"workers": 1}),
+    )
+
+
 # Spheroidal functions take seconds for some of these values.
 VALUES = [0.0, -1.0, 0.5, 3.7, 2.0, 1.0, 0.25]
 UFUNCS = sorted(
@@ -289,12 +352,8 @@ UFUNCS = sorted(
 )  # fmt: skip
 METRICS = sorted(distance._METRICS) if hasattr(distance, "_METRICS") else ["euclidean"]
 CALLS = [
-    line_filter,
-    filter_of_all_axes,
-    filter_of_neighbourhoods,
-    ufunc,
-    distances,
-    transform,
+    *(line_filter, filter_of_all_axes, filter_of_neighbourhoods, window, coordinates),
+    *(ufunc, distances, transform, signal_filter, matrix_product, neighbours),
 ]
 
 
@@ -437,6 +496,61 @@ def test_an_interrupt_ends_a_call(threads, monkeypatch):
         ndimage.gaussian_filter(IMAGE, 2)
     monkeypatch.setattr(entries, "run_pieces", run)
     assert threads.compare(ndimage.gaussian_filter, IMAGE, 2)
+
+
+def fail_at_the_end(monkeypatch):
+    """Let each divided call fail after its pieces have run."""
+    run = entries.run_pieces
+
+    def run_pieces(work, n, pieces):
+        run(work, n, pieces)
+        raise MemoryError("at the end")
+
+    monkeypatch.setattr(entries, "run_pieces", run_pieces)
+
+
+def test_a_call_that_failed_is_repeated(threads, monkeypatch):
+    fail_at_the_end(monkeypatch)
+    assert threads.compare(lambda: ndimage.correlate1d(IMAGE, [1, 2, 3]))
+    assert threads.compare(lambda: special.erf(IMAGE))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: ndimage.correlate1d(a, [1, 2, 3], output=a),
+        lambda a: signal.sosfilt(signal.butter(4, 0.2, output="sos"), a),
+        lambda a: sparse.csr_array(a) @ np.ones(90),
+    ],
+)
+def test_a_call_that_overwrites_its_input_is_not_repeated(threads, monkeypatch, call):
+    fail_at_the_end(monkeypatch)
+    with pytest.raises(MemoryError, match="at the end"):
+        call(IMAGE.copy())
+
+
+def test_a_call_runs_as_deep_as_scipys(threads):
+    def called_at(depth):
+        if depth:
+            return called_at(depth - 1)
+        a = IMAGE.copy()
+        ndimage._nd_image.correlate1d(a, np.ones(3), 0, a, 2, 0.0, 0)
+        return a.tobytes()
+
+    def results():
+        limit, found = sys.getrecursionlimit(), []
+        sys.setrecursionlimit(250)
+        try:
+            for depth in range(250):
+                found.append(called_at(depth))
+        except RecursionError:
+            pass
+        finally:
+            sys.setrecursionlimit(limit)
+        return found
+
+    divided, threads.n = results(), 1
+    assert divided == results()
 
 
 # -- Programs --------------------------------------------------------------------------

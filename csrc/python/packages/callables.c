@@ -332,7 +332,7 @@ int callable_patch(PyObject *x)
 
 vector_call *callable_innermost(PyObject *x)
 {
-    if (!layout_is_known() || (Py_TYPE(x) == &PyCFunction_Type && patch_builtin(x) < 0))
+    if (Py_TYPE(x) == &PyCFunction_Type && patch_builtin(x) < 0)
         return NULL;
     vector_call *call = layout_vectorcall(x);
     if (call && *call == builtin_patched)

@@ -37,7 +37,10 @@ static PyObject *divide(const struct division *row, PyObject *const *args, Py_ss
     is_dividing = true;
     PyObject *result = callable_call_packed(row->divide, args, n, names);
     is_dividing = false;
-    if (result == Py_NotImplemented)
+    bool is_error = result && PyExceptionInstance_Check(result);
+    if (is_error)
+        PyErr_SetObject((PyObject *)Py_TYPE(result), result);
+    if (is_error || result == Py_NotImplemented)
         Py_CLEAR(result);
     else if (!result)
         refusal_drop();
@@ -58,14 +61,25 @@ static PyObject *division_call(PyObject *function, PyObject *const *args, size_t
                      : callable_call_packed(function, args, n, names);
 }
 
-static int divide_calls_of(PyObject *function, vector_call *call, PyObject *divide,
-                           Py_ssize_t least)
+/* A call of the function that stands for one without a vectorcall, which is its `self`. */
+static PyObject *division_call_self(PyObject *function, PyObject *const *args, Py_ssize_t n,
+                                    PyObject *names)
 {
+    return division_call(function, args, (size_t)n, names);
+}
+
+static PyMethodDef stand_in = {"divided", (PyCFunction)(void (*)(void))division_call_self,
+                               METH_FASTCALL | METH_KEYWORDS, NULL};
+
+static int divide_calls_of(PyObject *function, PyObject *divide, Py_ssize_t least)
+{
+    vector_call *call = callable_innermost(function);
     struct division *row = table_add(&divisions, function, 0);
     if (!row)
         return -1;
-    if (*call != division_call) {
+    if (!row->divide)
         Py_INCREF(function); /* never freed, as modules are not */
+    if (call && *call != division_call) {
         row->whole = *call;
         *call = division_call;
     }
@@ -73,7 +87,7 @@ static int divide_calls_of(PyObject *function, vector_call *call, PyObject *divi
     row->divide = Py_NewRef(divide);
     Py_XDECREF(former);
     row->least = least;
-    return 0;
+    return call != NULL;
 }
 
 static PyObject *divide_calls(PyObject *self, PyObject *args)
@@ -83,10 +97,10 @@ static PyObject *divide_calls(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "OOn:divide_calls", &function, &divide, &least))
         return NULL;
-    vector_call *call = callable_innermost(function);
-    if (call && divide_calls_of(function, call, divide, least) < 0)
+    int is_in_place = layout_is_known() ? divide_calls_of(function, divide, least) : 1;
+    if (is_in_place < 0)
         return NULL;
-    return PyBool_FromLong(call != NULL);
+    return is_in_place ? Py_NewRef(function) : PyCFunction_NewEx(&stand_in, function, NULL);
 }
 
 PyMethodDef division_methods[] = {
@@ -94,7 +108,9 @@ PyMethodDef division_methods[] = {
      "divide_calls(function, divide, least)\n--\n\n"
      "Pass calls of a compiled function to another function first, if an array among their "
      "arguments has at least so many elements. It returns NotImplemented for calls that it "
-     "leaves to the compiled function, and may call that for parts of the arguments. Return "
-     "False if the function cannot be changed."},
+     "leaves to the compiled function, and may call that for parts of the arguments. An "
+     "exception that it raises for arguments leaves the call to the compiled function, and one "
+     "that it returns is raised. Return the function, which is changed in place, or another "
+     "one that has it as ``__self__``."},
     {NULL, NULL, 0, NULL},
 };
