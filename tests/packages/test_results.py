@@ -82,6 +82,18 @@ def test_ufuncs_take_arrays_of_both_kinds(evaluate):
         assert (numpy.asarray(y) == -numpy.asarray(a)).all()
 
 
+def test_ufuncs_get_numpys_arrays_without_the_protocol(evaluate):
+    x = mxnp.arange(3.0)
+    counts = [_bridge.converted_calls()]
+    for text, names in ("c.ufunc(x)", PROGRAM), ("c.ufunc(x)", PACKAGE):
+        assert type(evaluate(text, names, x=x)) is mxnp.ndarray
+        counts.append(_bridge.converted_calls())
+    with mxnp.trap_nan():
+        evaluate("c.ufunc(x)", x=x)
+    counts.append(_bridge.converted_calls())
+    assert [count - counts[0] for count in counts] == [0, 1, 1, 1]
+
+
 def test_compiled_code_gets_numpys_arrays(evaluate):
     for text in ("c.gets_numpys(c.give)", "c.gets_numpys(giver.give)", "giver.calling"):
         assert evaluate(text) is True

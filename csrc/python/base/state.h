@@ -44,6 +44,9 @@ extern int64_t expression_last;
 
 extern bool profile_is_on;
 
+/* Whether calls have to pass the hooks of verify() and trap_nan(). */
+extern bool calls_are_intercepted;
+
 static inline bool queue_is_idle(void)
 {
     return queue_recorded == queue_done && (queue_failures | queue_away) == 0;

@@ -21,7 +21,6 @@
 #include "python/record/queue.h"
 
 static PyObject *out_name, *dtype_name, *casting_name, *like_name, *overwrite_name, *size_name;
-static bool is_intercepted;    /* __call__ of the class is replaced, and has to be called */
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
 static PyObject *load_layer;   /* a function that returns the layer of a NumPy function */
 static PyObject *is_refused;   /* whether NumPy's dispatcher of the function refuses a call */
@@ -35,13 +34,13 @@ static void restore_vectorcall(PyTypeObject *type)
 }
 
 /* Check whether calls in this thread have to go through the hook. */
-static inline bool is_reported(void) { return is_intercepted && !hooks_are_inside; }
+static inline bool is_reported(void) { return calls_are_intercepted && !hooks_are_inside; }
 
 static PyObject *set_intercepted(PyObject *module, PyObject *flag)
 {
     (void)module;
-    is_intercepted = flag == Py_True;
-    if (!is_intercepted) {
+    calls_are_intercepted = flag == Py_True;
+    if (!calls_are_intercepted) {
         restore_vectorcall(function_type);
         restore_vectorcall(member_type);
         restore_vectorcall(ufunc_type);

@@ -38,12 +38,30 @@ static PyObject *function_patched(PyObject *function, PyObject *const *args, siz
     return call_patched(f->call, f->adopts, function, args, flags, names);
 }
 
-/* A ufunc finds mxnp arrays by NumPy's protocol. */
+/* Check whether a ufunc may get NumPy arrays in place of mxnp arrays: no other operand has a
+ * protocol of its own, and nobody watches the calls of mxnp's. */
+static bool are_operands(PyObject *const *args, Py_ssize_t n)
+{
+    bool has_array = false, are = !(profile_is_on || calls_are_intercepted);
+    for (Py_ssize_t i = 0; i < n && are; i++) {
+        has_array |= is_array(args[i]);
+        are = is_array(args[i]) || is_static(Py_TYPE(args[i]));
+    }
+    return has_array && are;
+}
+
+/* A ufunc finds mxnp arrays by NumPy's protocol, which takes several times as long as a call of
+ * the program with few elements. */
 static PyObject *ufunc_patched(PyObject *ufunc, PyObject *const *args, size_t flags,
                                PyObject *names)
 {
-    return arguments_take(callable_original(ufunc)(ufunc, args, flags, names), args,
-                          arguments_positional(flags) + arguments_count(names));
+    vector_call call = callable_original(ufunc);
+    Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
+    int is_own = !names && are_operands(args, n) ? owners_is_program() : 0;
+    if (is_own < 0)
+        return NULL;
+    return is_own ? arguments_call_with_arrays(call, ufunc, args, flags, names, true)
+                  : arguments_take(call(ufunc, args, flags, names), args, n);
 }
 
 static const char *class_name(PyObject *x) { return ((struct type_struct *)Py_TYPE(x))->name; }

@@ -8,6 +8,10 @@
 
 _Thread_local void *compiled_caller;
 
+/* The name of the last caller's module, and its owner. */
+static PyObject *last_name;
+static int last_owner;
+
 static PyObject *find_owner; /* of door.py: by the name of a module, and its globals if known */
 static PyObject *owners;     /* by the name of a module */
 static PyObject *name_string;
@@ -34,11 +38,21 @@ int owners_of_caller(void)
         return PACKAGE;
     PyObject *globals = find_owner ? PyEval_GetGlobals() : NULL;
     PyObject *name = globals ? PyDict_GetItemWithError(globals, name_string) : NULL;
-    return globals ? owners_of_module(name, globals) : NOBODY;
+    if (name && name == last_name)
+        return last_owner;
+    int owner = globals ? owners_of_module(name, globals) : NOBODY;
+    if (owner >= 0 && name && PyUnicode_CheckExact(name)) {
+        PyObject *former = last_name;
+        last_name = Py_NewRef(name);
+        last_owner = owner;
+        Py_XDECREF(former);
+    }
+    return owner;
 }
 
 void owners_forget(void)
 {
+    Py_CLEAR(last_name);
     if (owners)
         PyDict_Clear(owners);
 }
