@@ -1870,7 +1870,18 @@ def context_managers_of_the_standard_library(np, p, x):
     with contextlib.ExitStack() as stack:
         own_stack = p.apply(lambda: stack).enter_context(own(x))
         assert type(own_stack) is np.ndarray
-    return y, z, [p.use_context(each) for each in managers], p.apply_context(own, x)
+    return y, z, [p.use_context(each) for each in managers]
+
+
+@use
+def context_manager_that_a_callback_makes(np, p, x):
+    import contextlib
+
+    @contextlib.contextmanager
+    def own(x):
+        yield x + 1
+
+    return p.apply_context(own, x)
 
 
 @use
