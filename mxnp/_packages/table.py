@@ -45,7 +45,10 @@ NOT_DIVIDED = {
 }
 
 _ND = "scipy.ndimage._nd_image"
-_FFT = "scipy.fft._pocketfft.pypocketfft"
+_FFT = (
+    "scipy.fft._pocketfft.pypocketfft",
+    "scipy.fft._duccfft.pyduccfft",  # from SciPy 1.18 on
+)
 
 # fmt: off
 ROWS = (
@@ -96,7 +99,7 @@ ROWS = (
         "sparse.csr_array(image) @ image[0]", 2**14),
     Row("scipy.spatial._ckdtree", "cKDTree.query", rows.tree_workers, 2**10,
         "spatial.KDTree(points).query(points, 3)", 2**10),
-    Row(_FFT, "c2c r2c c2r dct dst r2r_fftpack", rows.workers, 2**14,
-        "fft.rfft2(image)"),
+    *(Row(module, "c2c r2c c2r dct dst r2r_fftpack", rows.workers, 2**14,
+          "fft.rfft2(image)") for module in _FFT),
 )
 # fmt: on

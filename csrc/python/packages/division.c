@@ -5,10 +5,10 @@
  * those that are left to it, so that their warnings and tracebacks are the same.
  */
 #include "python/packages/division.h"
-#include "python/base/refusal.h"
 #include "python/base/table.h"
 #include "python/packages/arguments.h"
 #include "python/packages/callables.h"
+#include "python/profile/traceback.h"
 
 struct division {
     struct table_key function;
@@ -42,8 +42,8 @@ static PyObject *divide(const struct division *row, PyObject *const *args, Py_ss
         PyErr_SetObject((PyObject *)Py_TYPE(result), result);
     if (is_error || result == Py_NotImplemented)
         Py_CLEAR(result);
-    else if (!result)
-        refusal_drop();
+    else if (!result && PyErr_ExceptionMatches(PyExc_Exception) && traceback_ends_inside())
+        PyErr_Clear();
     return result;
 }
 
