@@ -81,7 +81,9 @@ def details(x):
         mask = (
             np.ma.getmaskarray(x).tobytes() if isinstance(x, np.ma.MaskedArray) else b""
         )
-        return type(x), x.dtype, x.shape, data.strides, data.tobytes(), mask
+        has_padding = x.dtype.char in "gG"  # bytes that belong to no number
+        values = repr(data.tolist()) if has_padding else data.tobytes()
+        return type(x), x.dtype, x.shape, data.strides, values, mask
     if isinstance(x, (tuple, list)):
         return [details(each) for each in x]
     if isinstance(x, dict):
