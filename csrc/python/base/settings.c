@@ -1,5 +1,6 @@
 /* settings.c -- settings of the process, which a context may override. */
 #include "python/base/settings.h"
+#include "python/base/state.h"
 
 static struct setting {
     long of_process;
@@ -32,6 +33,11 @@ bool settings_refuse_doubles(void) { return value_of(SETTING_DOUBLES) == DOUBLES
 bool settings_narrow_doubles(void)
 {
     return value_of(SETTING_DOUBLES) == DOUBLES_ARE_NARROWED && settings_device() == MX_DEVICE;
+}
+
+bool settings_use_gpu(void)
+{
+    return core->mx_gpu_is_used() && settings_device() != MX_PROCESSOR;
 }
 
 /* -- Methods of the module --------------------------------------------------------- */

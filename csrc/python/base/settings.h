@@ -14,6 +14,9 @@ bool settings_are_fast(void);
 /* Return the device that operations are recorded for. */
 enum mx_target settings_device(void);
 
+/* Check whether they may run on the GPU. */
+bool settings_use_gpu(void);
+
 /* Check whether float64 raises an error on a device that does not support it. */
 bool settings_refuse_doubles(void);
 

@@ -177,8 +177,8 @@ static int update_on_device(PyObject *a, const struct index *index, const struct
 static bool is_for_copy(PyObject *a, const struct index *index)
 {
     int code = dtype_row(PyArray_TYPE(np_array_of(a)));
-    return core->mx_gpu_is_used() && settings_device() != MX_PROCESSOR &&
-           shape_size(&index->shape) >= MX_MANY_UPDATES && !memory_of(root_of(a)->unprepared) &&
+    return settings_use_gpu() && shape_size(&index->shape) >= MX_MANY_UPDATES &&
+           !memory_of(root_of(a)->unprepared) &&
            PyArray_NBYTES(np_array_of(a)) <= SMALL_BYTES &&
            PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && core->mx_device_supports(code);
 }

@@ -751,10 +751,9 @@ static inline bool are_immediate(const struct function *f, PyObject *const *args
 static int run_for_number(const struct function *f, PyObject *const *args, size_t n,
                           PyObject *names)
 {
-    bool is_on_gpu = core->mx_gpu_is_used() && settings_device() != MX_PROCESSOR;
     bool runs = n == 1 && !names && is_array(args[0]) && queue_computes(args[0]) &&
                 queue_weight(np_array_of(args[0])) / f->threshold_factor < queue_threshold &&
-                f->gives_number(args, n) && !settings_are_fast() && !is_on_gpu;
+                f->gives_number(args, n) && !settings_are_fast() && !settings_use_gpu();
     return runs ? queue_wait(args[0]) : 0;
 }
 

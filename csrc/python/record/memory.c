@@ -153,8 +153,7 @@ static PyObject *copy_to_buffer(PyObject *np_array)
 PyObject *memory_pool(PyObject *np_array)
 {
     npy_intp least = queue_threshold > 0 ? POOLED_BYTES : 1;
-    bool is_for_gpu = core->mx_gpu_is_used() && settings_device() != MX_PROCESSOR &&
-                      should_pool((PyArrayObject *)np_array, least);
+    bool is_for_gpu = settings_use_gpu() && should_pool((PyArrayObject *)np_array, least);
     return is_for_gpu ? copy_to_buffer(np_array) : np_array;
 }
 

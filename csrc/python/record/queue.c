@@ -311,8 +311,7 @@ bool queue_is_eager(npy_intp size)
 {
     return n_lone_flushes >= FEW_FLUSHES && is_eager && queue_is_idle() && !profile_is_on &&
            size >= LEAST_SIZE && size <= MX_MOST_DIRECT && !settings_are_fast() &&
-           !(core->mx_gpu_is_used() && settings_device() != MX_PROCESSOR) &&
-           ++n_eager % RECORD_EVERY != 0;
+           !settings_use_gpu() && ++n_eager % RECORD_EVERY != 0;
 }
 
 static void note_flush(size_t n_operations)

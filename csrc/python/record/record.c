@@ -16,7 +16,7 @@
 
 #define BATCH_SIZE  256         /* operations after which the queue runs */
 #define HELD_LIMIT  (256 << 20) /* bytes that only the queue needs, after which it runs */
-#define SMALL_LIMIT (1 << 20)   /* the same of small arrays, which stay in the cache */
+#define SMALL_LIMIT (1 << 20)   /* the same of small arrays of the processor */
 
 static Py_ssize_t held, held_small; /* bytes: of all arrays, and of those up to 2^17 elements */
 static int64_t held_since;          /* queue_done when the first of these arrays was freed */
@@ -289,7 +289,7 @@ void record_hold(PyObject *a)
     if (buffer && !mx_buffer_is_allocated(buffer))
         return;
     held += PyArray_NBYTES(np_array_of(a));
-    if (array_size(np_array_of(a)) <= MX_MOST_DIRECT)
+    if (array_size(np_array_of(a)) <= MX_MOST_DIRECT && !settings_use_gpu())
         held_small += PyArray_NBYTES(np_array_of(a));
 }
 
