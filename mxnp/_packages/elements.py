@@ -17,15 +17,11 @@ _NUMBERS = (bool, int, float, complex)  # and NumPy's scalars
 def _is_silent() -> bool:
     """Check whether `scipy.special.errstate` ignores what its ufuncs meet."""
     reports: dict[str, str] = sys.modules["scipy.special._ufuncs"].geterr()
-    return {*reports.values()} <= {"ignore"} or all(
-        how == "ignore" for kind, how in reports.items() if kind != "memory"
-    )
+    return all(how == "ignore" for kind, how in reports.items() if kind != "memory")
 
 
-def _allocate(shape: tuple[int, ...], arrays: Sequence[Any], dtype: Any) -> Any:
+def _allocate(arrays: Sequence[Any], dtype: Any) -> Any:
     """Return memory in the order that NumPy chooses for the result of a ufunc."""
-    if all(x.shape == shape and x.flags.c_contiguous for x in arrays):
-        return numpy.empty(shape, dtype)
     flags: list[Any] = [*[["readonly"]] * len(arrays), ["writeonly", "allocate"]]
     return numpy.nditer(
         [*arrays, None],
@@ -50,7 +46,10 @@ def divide(entry: Entry, *args: Any) -> Any:
         return NotImplemented
     kinds = (x.dtype if hasattr(x, "dtype") else type(x) for x in args)
     dtypes = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))[ufunc.nin :]
-    outs = [_allocate(shape, arrays, dtype) for dtype in dtypes]
+    outs = [
+        numpy.empty(shape, dtype) if is_whole else _allocate(arrays, dtype)
+        for dtype in dtypes
+    ]
     along = longest(shape)
 
     def part_of(x: Any, part: slice) -> Any:

@@ -21,7 +21,7 @@ class PartlyWrittenError(Exception):
 
 
 def _descend(frames: int) -> None:
-    """Raise a RecursionError if there is no room for so many frames."""
+    """Raise a RecursionError if so many more frames would exceed the limit."""
     if frames:
         _descend(frames - 1)
 
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     function : callable
         The function. Calls for a piece are left to it.
     grain : int
-        The elements, or steps of work, of which a thread takes at least as many.
+        The least number of elements, or steps of work, for a thread.
     """
 
     function: Callable[..., Any]
@@ -111,7 +111,7 @@ def count_threads() -> int:
 
 
 def is_plain(x: Any) -> bool:
-    """Check for an array that is no instance of a subclass and holds no objects."""
+    """Check whether x is a NumPy array, not of a subclass, without objects."""
     return type(x) is numpy.ndarray and not x.dtype.hasobject
 
 

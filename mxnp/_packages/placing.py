@@ -66,8 +66,8 @@ def place(module: ModuleType, grain: int = 0) -> None:
     module : module
         A module in the table.
     grain : int, optional
-        For tests: the elements of which a thread takes at least as many, in place of
-        those of the rows.
+        For tests: the least number of elements for a thread, in place of that of each
+        row.
     """
     for row in ROWS:
         if row.module != module.__name__:

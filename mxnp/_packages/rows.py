@@ -91,7 +91,7 @@ def linear_filter(entry: Entry, b: Any, a: Any, x: Any, axis: int, *state: Any) 
         result = entry.function(b, a, parts[0], axis, *parts[1:])
         return result if state else (result,)
 
-    # The dtype is that of a filter without lines.
+    # A filter of no lines has the dtypes of the results.
     kinds = [each.dtype for each in call(slice(0, 0))]
     made = [
         numpy.empty(each.shape, kind) for each, kind in zip(given, kinds, strict=True)

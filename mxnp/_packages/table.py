@@ -22,7 +22,7 @@ class Row(NamedTuple):
         Takes an `Entry` and the arguments of a call. It returns the result of the
         call, or NotImplemented.
     grain : int
-        The elements, or steps of work, of which a thread takes at least as many.
+        The least number of elements, or steps of work, for a thread.
     sample : str
         A call of SciPy that is divided, over arrays that the tests have.
     least : int, optional
@@ -38,7 +38,7 @@ class Row(NamedTuple):
     least: int = 0
 
 
-# Ufuncs that warn of each number that is no integer, and would name a line of mxnp.
+# Ufuncs that warn of numbers that are not integers. They would name a line of mxnp.
 NOT_DIVIDED = {
     *("_ellip_harm", "_smirnovc", "_smirnovci", "_smirnovp", "bdtr", "bdtrc", "bdtri"),
     *("expn", "kn", "nbdtr", "nbdtrc", "nbdtri", "pdtri", "smirnov", "smirnovi", "yn"),

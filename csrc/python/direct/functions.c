@@ -514,20 +514,6 @@ static bool is_bool(PyObject *const *args, size_t n)
     return n > 0 && is_array(args[0]) && PyArray_TYPE(np_array_of(args[0])) == NPY_BOOL;
 }
 
-/* Count the bytes that are not 0: a block of them in a vector of bytes. */
-static npy_intp count_true(const char *data, npy_intp n)
-{
-    enum { BLOCK = 240 };
-    npy_intp count = 0;
-    for (; n > 0; n -= BLOCK, data += BLOCK) {
-        unsigned char in_block = 0;
-        for (int i = 0, end = n < BLOCK ? (int)n : BLOCK; i < end; i++)
-            in_block = (unsigned char)(in_block + (data[i] != 0));
-        count += in_block;
-    }
-    return count;
-}
-
 /* Check whether a call counts the true elements of a contiguous array. */
 static bool counts(PyObject *const *args, size_t n)
 {
@@ -537,7 +523,7 @@ static bool counts(PyObject *const *args, size_t n)
 static npy_intp count_in(PyObject *a)
 {
     PyArrayObject *np_array = queue_ready(a);
-    return count_true(PyArray_BYTES(np_array), array_size(np_array));
+    return core->mx_compact_count_true(PyArray_DATA(np_array), array_size(np_array));
 }
 
 static bool has_sum(PyObject *const *args, size_t n)

@@ -236,12 +236,12 @@ static bool draws_many(const struct function *f, PyObject *args, PyObject *kwarg
  * may be the size. */
 static bool may_draw_many(const struct function *f, PyObject *const *args, size_t n, size_t all)
 {
+    if (!may_draw(f))
+        return false;
     double size = 1;
     for (size_t i = 0; f->size_place < 0 && i < n; i++)
         size *= PyLong_CheckExact(args[i]) ? (double)PyLong_AsLongLong(args[i]) : 0;
     PyErr_Clear();
-    if (!may_draw(f))
-        return false;
     bool may = f->size_place < 0 ? size / f->threshold_factor >= (double)queue_threshold
                                  : (size_t)f->size_place < n && is_many(f, args[f->size_place]);
     for (size_t i = n; i < all && !may; i++)
@@ -699,8 +699,6 @@ static inline bool is_usual(const struct function *f)
            !(f->is_maker && settings_narrow_doubles());
 }
 
-#define MOST_SIZE (1 << 17) /* elements; for more, NumPy releases the lock */
-
 /* Check whether calls with many random numbers are large. */
 static inline bool is_draw(const struct function *f)
 {
@@ -716,12 +714,12 @@ static inline bool needs_large_array(const struct function *f)
 /* Return the size from which calls of a function are recorded, or left to NumPy. */
 static inline Py_ssize_t least_large(const struct function *f)
 {
-    if (f->operation >= 0 || queue_threshold > MOST_SIZE)
+    if (f->operation >= 0 || queue_threshold > MX_MOST_DIRECT)
         return queue_threshold;
     if (!has_form(f) && !has_layer(f))
-        return MOST_SIZE + 1;
+        return MX_MOST_DIRECT + 1;
     Py_ssize_t least = queue_threshold * (needs_large_array(f) ? least_factor(f) : 1);
-    return least <= MOST_SIZE ? least : MOST_SIZE + 1;
+    return least <= MX_MOST_DIRECT ? least : MX_MOST_DIRECT + 1;
 }
 
 /* Check whether all arrays are smaller than `least`, and nothing waits for them. */
@@ -742,7 +740,8 @@ static inline bool are_immediate(const struct function *f, PyObject *const *args
 {
     Py_ssize_t least = least_large(f);
     return are_small(args, n, least) ||
-           (least <= MOST_SIZE && are_small(args, n, MOST_SIZE + 1) && queue_is_eager(least));
+           (least <= MX_MOST_DIRECT && are_small(args, n, MX_MOST_DIRECT + 1) &&
+            queue_is_eager(least));
 }
 
 /* Run the queue for an array that a number is computed of, if one in memory would not be

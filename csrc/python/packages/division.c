@@ -1,8 +1,8 @@
 /* division.c -- compiled functions of packages, whose large calls a function divides.
  *
- * The function is changed in place, so that it keeps its identity, and names that were bound
- * before are affected too.  There is no frame of Python around its small calls, nor around
- * those that are left to it, so that their warnings and tracebacks are the same.
+ * The function is changed in place.  It keeps its identity, and names that were bound before
+ * mean the changed function too.  Small calls, and those that are left to the function, have no
+ * frame of Python around them, so their warnings and tracebacks stay the same.
  */
 #include "python/packages/division.h"
 #include "python/base/table.h"

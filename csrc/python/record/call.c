@@ -60,7 +60,7 @@ static PyObject *new_result(const struct source *sources, int n, int row,
 }
 
 /* Return the row of the dtype that a scalar must fit: that of the loop or, for a loop over
- * bool, that of the other operand.  NumPy makes an int64 of a Python int for it. */
+ * bool, that of the other operand.  For the latter NumPy makes int64 of a Python int. */
 static int row_to_fit(const struct call *call, int i)
 {
     int row = call->signature->in[i];
