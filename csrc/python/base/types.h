@@ -127,6 +127,14 @@ static inline const PyArrayObject *np_array_of(PyObject *x)
     return (const PyArrayObject *)as_array(x)->unprepared;
 }
 
+/* Return the NumPy array of an array, a NumPy array itself, or NULL for any other object. */
+static inline const PyArrayObject *np_array_in(PyObject *x)
+{
+    if (is_array(x))
+        return np_array_of(x);
+    return Py_TYPE(x) == np_array_type ? (const PyArrayObject *)x : NULL;
+}
+
 /* Return the array that stands for the memory of `a` and of all other views of it. */
 static inline struct array *root_of(PyObject *a)
 {

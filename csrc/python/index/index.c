@@ -135,9 +135,7 @@ static bool add_arrays(struct index *index, PyObject *item, int axis)
  */
 static const PyArrayObject *mask_of(PyObject *item)
 {
-    const PyArrayObject *np_array = is_array(item)                   ? np_array_of(item)
-                                    : Py_TYPE(item) == np_array_type ? (PyArrayObject *)item
-                                                                     : NULL;
+    const PyArrayObject *np_array = np_array_in(item);
     return np_array && PyArray_TYPE(np_array) == NPY_BOOL ? np_array : NULL;
 }
 

@@ -275,9 +275,7 @@ struct extent {
 
 static void profile_measure(PyObject *x, int depth, struct extent *extent)
 {
-    const PyArrayObject *np_array = x && is_array(x)                   ? np_array_of(x)
-                                    : x && Py_TYPE(x) == np_array_type ? (PyArrayObject *)x
-                                                                       : NULL;
+    const PyArrayObject *np_array = x ? np_array_in(x) : NULL;
     if (np_array) {
         Py_ssize_t size = PyArray_SIZE(np_array), weight = queue_weight(np_array);
         extent->elements = size > extent->elements ? size : extent->elements;

@@ -82,19 +82,12 @@ struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n)
 
 #define MIN_ELIDED_BYTES (256 * 1024) /* NumPy's NPY_MIN_ELIDE_BYTES */
 
-static const PyArrayObject *array_of(PyObject *x)
-{
-    if (is_array(x))
-        return np_array_of(x);
-    return Py_TYPE(x) == np_array_type ? (const PyArrayObject *)x : NULL;
-}
-
 /* Check whether NumPy may write `x * other`, or `other * x`, into x. */
 static bool takes_product(PyObject *x, PyObject *other)
 {
     if (!is_array(x) || !is_temporary(x) || as_array(x)->base)
         return false;
-    const PyArrayObject *to = np_array_of(x), *from = array_of(other);
+    const PyArrayObject *to = np_array_of(x), *from = np_array_in(other);
     if (!PyArray_ISNUMBER(to) || !PyArray_ISWRITEABLE(to) ||
         PyArray_NBYTES(to) < MIN_ELIDED_BYTES)
         return false;
