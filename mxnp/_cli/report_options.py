@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 
-
-@dataclass
 class ReportOptions:
     """
     The reports and checks that the command line requests.
 
-    Parameters
+    Attributes
     ----------
     outputs : list of (str, str)
         The form (``text``, ``json``, ``html`` or ``trace``) and the file of each
@@ -24,11 +21,12 @@ class ReportOptions:
         Whether to print the findings of the doctor.
     """
 
-    outputs: list[tuple[str, str]] = field(default_factory=list)
-    fallbacks: int | None = None
-    waits: int | None = None
-    allowed: list[str] = field(default_factory=list)
-    is_doctor: bool = False
+    def __init__(self) -> None:
+        self.outputs: list[tuple[str, str]] = []
+        self.fallbacks: int | None = None
+        self.waits: int | None = None
+        self.allowed: list[str] = []
+        self.is_doctor = False
 
     def __bool__(self) -> bool:
         limits = (self.fallbacks, self.waits)

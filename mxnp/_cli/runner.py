@@ -10,15 +10,13 @@ from __future__ import annotations
 import builtins
 import importlib
 import importlib.machinery
-import io
-import linecache
+import importlib.util
+import marshal
 import os
-import pkgutil
 import runpy
 import sys
-import textwrap
-import threading
 import types
+from _thread import RLock  # which is loaded already
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache, partial, wraps
@@ -39,8 +37,6 @@ from mxnp._interop.owners import (
     set_rules,
 )
 from mxnp._namespace import mirror
-
-from .recorded_traceback import traceback_of
 
 __all__ = ["install", "run_code", "run_module", "run_path", "run_stdin", "uninstall"]
 
@@ -198,7 +194,7 @@ def _divide_calls(scipy: Any) -> None:
 
 # -- Installation ----------------------------------------------------------------------
 
-_lock = threading.RLock()
+_lock = RLock()
 _hooks: dict[str, Any] = {}  # our import functions, each with the one it replaced
 _MODULES: dict[str, types.ModuleType] = {
     "__import__": builtins,
@@ -358,7 +354,10 @@ def _run(program: Callable[[], Any]) -> None:
         traceback = failure.__traceback__
         while traceback is not None and _is_ours(traceback.tb_frame):
             traceback = traceback.tb_next
-        traceback = traceback or traceback_of(failure)
+        if traceback is None:  # the error of an operation that nothing waited for
+            from .recorded_traceback import traceback_of
+
+            traceback = traceback_of(failure)
         _add_note(failure)
         # Python prints the traceback of an exit only under -i.
         if not isinstance(failure, SystemExit) or sys.flags.inspect:
@@ -407,6 +406,26 @@ def _execute(
     exec(source, names)
 
 
+def _has_importer(path: str) -> bool:
+    """Check whether modules can be imported from a file or folder, as from a zip file.
+
+    `pkgutil` has functions like this one and the next. Its import takes longer.
+    """
+    for hook in sys.path_hooks:
+        with suppress(ImportError):
+            hook(path)
+            return True
+    return False
+
+
+def _read_code(content: bytes) -> types.CodeType | None:
+    """Return the code in the content of a ``.pyc`` file, or None for source code."""
+    if not content.startswith(importlib.util.MAGIC_NUMBER):
+        return None
+    code: types.CodeType = marshal.loads(content[16:])  # behind the header
+    return code
+
+
 def run_path(path: str, args: Sequence[str]) -> None:
     """
     Run a script, or a folder or zip file with a ``__main__.py``, like `python`.
@@ -424,7 +443,7 @@ def run_path(path: str, args: Sequence[str]) -> None:
         With status 2 and Python's message, if the file cannot be read.
     """
     filename = path if os.path.isabs(path) else f"{os.getcwd()}{os.sep}{path}"
-    if pkgutil.get_importer(filename) is not None:
+    if _has_importer(filename):
         sys.argv = [path, *args]
         if sys.flags.safe_path:
             sys.path.insert(0, filename)
@@ -445,7 +464,7 @@ def run_path(path: str, args: Sequence[str]) -> None:
     sys.argv = [path, *args]
     _set_first_path(os.path.dirname(os.path.realpath(path)))
     loader: Any = SourceFileLoader("__main__", filename)
-    code = pkgutil.read_code(io.BytesIO(content))
+    code = _read_code(content)
     if code is not None:
         loader = SourcelessFileLoader("__main__", filename)
     names = _new_main(__loader__=loader, __file__=filename, __cached__=None)
@@ -483,8 +502,12 @@ def run_code(source: str, args: Sequence[str]) -> None:
     sys.argv = ["-c", *args]
     _set_first_path("")
     if sys.version_info >= (3, 14):
+        import textwrap
+
         source = textwrap.dedent(source)
     if sys.version_info >= (3, 13):
+        import linecache
+
         # From Python 3.13 on, tracebacks show the lines of this code.
         lines = source.splitlines(keepends=True)
         linecache.cache["<string>"] = (len(source), None, lines, "<string>")
