@@ -4,6 +4,7 @@ Write ``import mxnp as np`` instead of ``import numpy as np``, or run an unchang
 program with ``python -m mxnp program.py``. The package has every name of NumPy.
 """
 
+import gc as _gc
 import sys as _sys
 from importlib.machinery import PathFinder as _PathFinder
 from os import path as _path
@@ -20,42 +21,6 @@ if getattr(_sys, "argv", [])[:1] == ["-m"] and not _sys.flags.safe_path:
 
     del own_imports
 
-import numpy as _numpy
-
-from ._engine import core as _engine_core  # first, to report a missing core
-
-if _engine_core.gpu().models:
-    from . import _gpu as _gpu
-from . import _jit as _jit
-from . import _numpy_layer as _numpy_layer
-from . import _routines as _routines
-from . import array_namespace as array_namespace
-from ._array.at import At as _At
-from ._array.at import at as at
-from ._array.ndarray import ndarray as ndarray
-from ._array.ufunc import ufunc as ufunc
-from ._array_api import standard as _standard
-from ._engine.core import clear_cache as clear_cache
-from ._engine.core import get_num_threads as get_num_threads
-from ._engine.core import memory_info as memory_info
-from ._engine.core import set_memory_limit as set_memory_limit
-from ._engine.core import set_num_threads as set_num_threads
-from ._engine.core import synchronize as synchronize
-from ._engine.devices import device as device
-from ._engine.devices import devices as devices
-from ._engine.devices import get_device as get_device
-from ._engine.devices import get_float64_policy as get_float64_policy
-from ._engine.devices import set_device as set_device
-from ._engine.devices import set_float64_policy as set_float64_policy
-from ._engine.modes import get_mode as get_mode
-from ._engine.modes import mode as mode
-from ._engine.modes import set_mode as set_mode
-from ._interop import adapters as _adapters
-from ._interop import boundary as _boundary
-from ._interop import door as _door
-from ._namespace import guards as _guards  # noqa: F401  (calls that NumPy must not get)
-from ._namespace import mirror as _mirror
-
 
 def load_ipython_extension(shell: object) -> None:
     """
@@ -71,27 +36,69 @@ def load_ipython_extension(shell: object) -> None:
     notebook.load(shell)
 
 
-ndarray.at = property(_At, doc=_At.__doc__)  # type: ignore[attr-defined]
-mxnp_version = _engine_core.core_version()
-__version__ = _numpy.__version__
-# Few programs use these, so their modules are imported on first use.
-_later = {
-    "install": "mxnp._cli.runner",
-    "uninstall": "mxnp._cli.runner",
-    "explain": "mxnp._engine.explain",
-    "gpu_kernel": "mxnp._metal.custom",
-    "metal_kernel": "mxnp._metal.custom",  # the same function
-    "doctor": "mxnp._doctor.doctor",
-    "profile": "mxnp._profiler.report",
-    "trap_nan": "mxnp._verify.trap_nan",
-    "NaNError": "mxnp._verify.trap_nan",
-    "verify": "mxnp._verify.verify",
-    "VerificationError": "mxnp._verify.verify",
-}
-_mirror.populate(_sys.modules[__name__], _numpy, _later)
-_standard.populate(_sys.modules[__name__])
-_boundary.load()
-# `from mxnp import *` imports the names that `from numpy import *` does.
-__all__ = list(_numpy.__all__)
-_adapters.adapt_packages()  # packages that are imported already use mxnp
-_door.load()  # last: from here on the calls of the program are seen
+_collects = _gc.isenabled()
+_gc.disable()  # for the imports, whose many new objects are no garbage
+try:
+    import numpy as _numpy
+
+    from ._engine import core as _engine_core  # first, to report a missing core
+
+    if _engine_core.gpu().models:
+        from . import _gpu as _gpu
+    from . import _jit as _jit
+    from . import _numpy_layer as _numpy_layer
+    from . import _routines as _routines
+    from . import array_namespace as array_namespace
+    from ._array.at import At as _At
+    from ._array.at import at as at
+    from ._array.ndarray import ndarray as ndarray
+    from ._array.ufunc import ufunc as ufunc
+    from ._array_api import standard as _standard
+    from ._engine.core import clear_cache as clear_cache
+    from ._engine.core import get_num_threads as get_num_threads
+    from ._engine.core import memory_info as memory_info
+    from ._engine.core import set_memory_limit as set_memory_limit
+    from ._engine.core import set_num_threads as set_num_threads
+    from ._engine.core import synchronize as synchronize
+    from ._engine.devices import device as device
+    from ._engine.devices import devices as devices
+    from ._engine.devices import get_device as get_device
+    from ._engine.devices import get_float64_policy as get_float64_policy
+    from ._engine.devices import set_device as set_device
+    from ._engine.devices import set_float64_policy as set_float64_policy
+    from ._engine.modes import get_mode as get_mode
+    from ._engine.modes import mode as mode
+    from ._engine.modes import set_mode as set_mode
+    from ._interop import adapters as _adapters
+    from ._interop import boundary as _boundary
+    from ._interop import door as _door
+    from ._namespace import guards as _guards  # noqa: F401  (calls that NumPy must not get)
+    from ._namespace import mirror as _mirror
+
+    ndarray.at = property(_At, doc=_At.__doc__)  # type: ignore[attr-defined]
+    mxnp_version = _engine_core.core_version()
+    __version__ = _numpy.__version__
+    # Few programs use these, so their modules are imported on first use.
+    _later = {
+        "install": "mxnp._cli.runner",
+        "uninstall": "mxnp._cli.runner",
+        "explain": "mxnp._engine.explain",
+        "gpu_kernel": "mxnp._metal.custom",
+        "metal_kernel": "mxnp._metal.custom",  # the same function
+        "doctor": "mxnp._doctor.doctor",
+        "profile": "mxnp._profiler.report",
+        "trap_nan": "mxnp._verify.trap_nan",
+        "NaNError": "mxnp._verify.trap_nan",
+        "verify": "mxnp._verify.verify",
+        "VerificationError": "mxnp._verify.verify",
+    }
+    _mirror.populate(_sys.modules[__name__], _numpy, _later)
+    _standard.populate(_sys.modules[__name__])
+    _boundary.load()
+    # `from mxnp import *` imports the names that `from numpy import *` does.
+    __all__ = list(_numpy.__all__)
+    _adapters.adapt_packages()  # packages that are imported already use mxnp
+    _door.load()  # last: from here on the calls of the program are seen
+finally:
+    if _collects:
+        _gc.enable()

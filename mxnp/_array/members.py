@@ -10,29 +10,22 @@ from mxnp._bridge import Function, Method
 
 def make_counterpart(name: str, member: Any, owner: str, adopts: bool = True) -> Any:
     """Make the counterpart of a method or attribute, for the class named `owner`."""
+    row = f"{owner}.{name}"
     if callable(member):
-        method = Method(member, adopts=adopts)
-        method.__name__, method.__doc__ = name, member.__doc__
-        method.__qualname__, method.__module__ = f"{owner}.{name}", "mxnp"
-        method.is_member = True
-        return method
+        return Method(member, adopts=adopts, is_member=True, row=row)
     if not hasattr(member, "__get__"):
         return member
-    return attribute(member, adopts=adopts)
+    get = Function(member.__get__, adopts=adopts, is_member=True, row=row)
+    return attribute(member, get, adopts)
 
 
-def attribute(
-    member: Any, get: Callable[..., Any] | None = None, adopts: bool = True
-) -> property:
-    """Make the counterpart of an attribute. If `get` is given, it is the getter."""
-    verbs = [getattr(member, f"__{verb}__", None) for verb in ("get", "set", "delete")]
-    accessors = [verb and Function(verb, adopts=adopts) for verb in verbs]
-    for each in filter(None, accessors):
-        each.is_member = True
-    if get is not None:
-        accessors[0] = get
-    getter, setter, deleter = accessors
-    return property(getter, setter, deleter, member.__doc__)
+def attribute(member: Any, get: Callable[..., Any], adopts: bool = True) -> property:
+    """Make the counterpart of an attribute, with a getter."""
+    verbs = [getattr(member, f"__{verb}__", None) for verb in ("set", "delete")]
+    change, delete = (
+        verb and Function(verb, adopts=adopts, is_member=True) for verb in verbs
+    )
+    return property(get, change, delete, member.__doc__)
 
 
 def add_members(

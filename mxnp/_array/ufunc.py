@@ -56,10 +56,9 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
     def __new__(cls, wrapped: Any = None, /) -> ufunc:
         if not isinstance(wrapped, numpy.ufunc):
             raise TypeError("cannot create 'numpy.ufunc' instances")
-        self: ufunc = super().__new__(cls, wrapped)
-        self.__name__ = wrapped.__name__
-        self.__qualname__ = getattr(wrapped, "__qualname__", wrapped.__name__)
-        self.operation = OPERATIONS.get(wrapped, -1)
+        name, operation = wrapped.__name__, OPERATIONS.get(wrapped, -1)
+        row = name if vars(numpy).get(name) is wrapped else ""
+        self: ufunc = super().__new__(cls, wrapped, row=row, operation=operation)
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:

@@ -6,7 +6,6 @@ NumPy's functions handle all other calls. One result differs from NumPy's: see `
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +16,7 @@ from mxnp._array.ndarray import ndarray, unwrap
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, check_device, devices, get_device
 from mxnp._engine.frames import frameless_members
-from mxnp._namespace.mirror import find_counterpart
+from mxnp._namespace.mirror import find_counterpart, signatures
 
 __all__ = ["STANDARD", "argsort", "compat", "extend", "populate"]
 
@@ -177,17 +176,9 @@ def extend(
     def choose(*args: Any, **kwargs: Any) -> Any:
         return extension if accepts(args, kwargs) else original
 
-    counterpart = find_counterpart(original)
-    counterpart.choose = choose
+    find_counterpart(original).choose = choose
     if signature and not isinstance(original, numpy.ufunc):
-        annotated = inspect.signature(extension)
-        counterpart.__signature__ = annotated.replace(
-            parameters=[
-                each.replace(annotation=inspect.Parameter.empty)
-                for each in annotated.parameters.values()
-            ],
-            return_annotation=inspect.Signature.empty,
-        )
+        signatures[original] = extension
 
 
 # -- Spellings and keywords -----------------------------------------------------------

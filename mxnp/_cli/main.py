@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import sys
@@ -116,6 +117,7 @@ def main() -> None:
         for watcher in watchers.values():
             stack.enter_context(watcher)
         stack.push(partial(_report_verification, watchers.get("--verify")))
+        gc.freeze()  # the program's collections need not look at what is loaded
         _run(args)
         runner.run_deferred()
 

@@ -24,7 +24,7 @@ def small_calls(search: Search) -> Iterator[Finding]:
     threshold = _bridge.get_threshold()
     factors = {
         name.removeprefix("ndarray."): way.threshold_factor
-        for name, row in reversed(ROWS.items())
+        for name, row in reversed([*ROWS.items()])
         if (way := next(iter(find_forms(row)), row.layer)) and way.size_rule == "a"
     }
     found: dict[str, list[tuple[ast.AST, Row]]] = defaultdict(list)

@@ -3,6 +3,7 @@
 import atexit
 import os
 import sys
+from _thread import RLock  # which is loaded already
 from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import SourceFileLoader
@@ -278,6 +279,13 @@ os.register_at_fork(
     before=_bridge.before_fork,
     after_in_parent=_bridge.after_fork,
     after_in_child=_bridge.after_fork,
+)
+# A fork waits until no thread is loading, which would hold locks of modules.
+loading = RLock()
+os.register_at_fork(
+    before=loading.acquire,
+    after_in_parent=loading.release,
+    after_in_child=loading.release,
 )
 
 

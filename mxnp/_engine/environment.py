@@ -6,10 +6,9 @@ import os
 import re
 import warnings
 from collections.abc import Iterator
-from typing import NamedTuple
 
 
-class Variable(NamedTuple):
+class Variable:
     """
     A variable, as documentation and `check` use it.
 
@@ -29,12 +28,17 @@ class Variable(NamedTuple):
         What happens if the value is wrong.
     """
 
-    name: str
-    kind: str
-    pattern: str
-    default: str
-    meaning: str
-    if_wrong: str
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        pattern: str,
+        default: str,
+        meaning: str,
+        if_wrong: str,
+    ) -> None:
+        self.name, self.kind, self.pattern = name, kind, pattern
+        self.default, self.meaning, self.if_wrong = default, meaning, if_wrong
 
 
 _ERROR, _WARNING = "ImportError", "is ignored, with a warning"

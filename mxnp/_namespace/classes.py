@@ -126,13 +126,12 @@ class nditer(metaclass=IteratorType):  # noqa: N801
         return copy
 
 
-def _nested_iters(op: Any, *args: Any, **kwargs: Any) -> Any:
+def _choose_nested_iters(op: Any, *args: Any, **kwargs: Any) -> Any:
     _pin_operands(op)
-    return NotImplemented
+    return numpy.nested_iters
 
 
-_function = find_counterpart(numpy.nested_iters)
-_function.implementation, _function.size_rule = _nested_iters, "q"
+find_counterpart(numpy.nested_iters).choose = _choose_nested_iters
 
 
 name_like(nditer, numpy.nditer)

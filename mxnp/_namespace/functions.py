@@ -8,39 +8,63 @@ fast in NumPy.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 
-class Way(NamedTuple):
-    """A way to compute large calls: a recorded form, or NumPy's code in the layer."""
+class Way:
+    """
+    A way to compute large calls: a recorded form, or NumPy's code in the layer.
 
-    module: str  # of the form: "copies", "gpu/products", "card/linear"
-    function: str  # of the form, in that module
-    threshold_factor: int  # the multiple of the threshold from which a call is large
-    size_rule: str  # what is large: see `Function.size_rule`
-    size_place: int  # see `Function.size_place`
+    Attributes
+    ----------
+    module : str
+        The module of the form: "copies", "gpu/products", "card/linear".
+    function : str
+        The form, in that module.
+    threshold_factor : int
+        The multiple of the threshold from which a call is large.
+    size_rule, size_place : str, int
+        The part of a call that has to be large: see `Function.size_rule`.
+    """
+
+    def __init__(self, text: str, name: str) -> None:
+        place, _, size = text.partition(":")
+        self.module, _, function = place.partition(".")
+        self.function = function or name
+        factor, rule, size_place = _SIZE.fullmatch(size).groups()  # type: ignore[union-attr]
+        self.threshold_factor = int(factor or 1)
+        self.size_rule, self.size_place = rule or "a", int(size_place or 0)
 
 
-class Row(NamedTuple):
-    """The ways in which a function is computed."""
+class Row:
+    """
+    The ways in which a function is computed.
 
-    direct: str  # the function in csrc/python/direct for small arrays, or ""
-    forms: tuple[Way, ...]  # recorded forms, tried in turn if the machine has them
-    layer: Way | None  # NumPy's own code over mxnp's arrays, after the recorded form
-    calls: tuple[str, ...]  # ordinary calls, as the tests make them
+    Attributes
+    ----------
+    direct : str
+        The function in csrc/python/direct for small arrays, or "".
+    forms : tuple of Way
+        Recorded forms, tried in turn if the machine has them.
+    layer : Way or None
+        NumPy's own code over mxnp's arrays, after the recorded form.
+    calls : tuple of str
+        Ordinary calls, as the tests make them.
+    """
+
+    def __init__(self, name: str, ways: str, calls: str) -> None:
+        found = [Way(text, _form_name(name)) for text in ways.split(",")]
+        self.direct = "".join(
+            way.function.removeprefix("_") for way in found if way.module == "direct"
+        )
+        self.forms = tuple(
+            way for way in found if way.module not in ("direct", "layer")
+        )
+        self.layer = next((way for way in found if way.module == "layer"), None)
+        self.calls = () if calls == "-" else tuple(calls.split("; "))
 
 
 _SIZE = re.compile(r"(\d*)([a-z]?)(-?\d*)")
-
-
-def _read_way(text: str, name: str) -> Way:
-    place, _, size = text.partition(":")
-    module, _, function = place.partition(".")
-    factor, rule, size_place = _SIZE.fullmatch(size).groups()  # type: ignore[union-attr]
-    return Way(
-        module, function or name, int(factor or 1), rule or "a", int(size_place or 0)
-    )
 
 
 def _form_name(name: str) -> str:
@@ -50,20 +74,25 @@ def _form_name(name: str) -> str:
     return f"_{owner[7:].lower()}_{method}" if is_draw else f"_{method}"
 
 
-def _read(table: str) -> Iterator[tuple[str, Row]]:
-    for line in table.strip().replace("\n    ", " ").splitlines():
-        name, ways, calls = line.split(" ", 2)
-        direct, layer, forms = "", None, []
-        for text in ways.split(","):
-            way = _read_way(text, _form_name(name))
-            if way.module == "direct":
-                direct = way.function.removeprefix("_")
-            elif way.module == "layer":
-                layer = way
-            else:
-                forms.append(way)
-        given = () if calls == "-" else tuple(calls.split("; "))
-        yield name, Row(direct, tuple(forms), layer, given)
+class _Table(Mapping[str, Row]):
+    """The rows of a table by name. A row is read when it is first needed."""
+
+    def __init__(self, text: str) -> None:
+        lines = text.strip().replace("\n    ", " ").splitlines()
+        self._lines = {line.partition(" ")[0]: line for line in lines}
+        self._rows: dict[str, Row] = {}
+
+    def __getitem__(self, name: str) -> Row:
+        row = self._rows.get(name)
+        if row is None:
+            row = self._rows[name] = Row(*self._lines[name].split(" ", 2))
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
 
 
 # A row has the name of a function in `numpy`, its ways, and calls or "-".
@@ -84,8 +113,8 @@ def _read(table: str) -> Iterator[tuple[str, Row]]:
 # ones, u bytes, b bools and c complex numbers. S is a number and T a shape. The call of
 # a method begins with its array, and the call of a ufunc's method with the ufunc. Draws
 # are calls of a new generator.
-ROWS = dict(
-    _read("""
+ROWS = _Table(
+    """
 all direct,reductions:16 (b1); (i2, axis=0)
 allclose layer:2 (f1, f1); (f1, p1); (n1, n1, equal_nan=True)
 amax direct.max,reductions._max:16 (s1); (f2, axis=0)
@@ -401,7 +430,7 @@ ufunc.outer grids._ufunc_outer:q multiply(f1[:150], p1[:160]); add(i1[:20], i1[:
 ufunc.reduce direct,reductions._ufunc_reduce:16 add(f1); add(i2, axis=1); multiply(p2);
     maximum(f2, axis=0); logical_or(b2); logical_and(f1); fmax(n1); bitwise_or(i1);
     subtract(f1); minimum(i1, axis=None); add(f2, axis=(0, 1))
-""")
+"""
 )
 
 

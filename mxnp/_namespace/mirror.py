@@ -9,8 +9,10 @@ defines are kept.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 import types
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from typing import Any
 
@@ -18,9 +20,14 @@ import numpy
 
 from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import named, ufunc
-from mxnp._bridge import Function, Lookup, Method, frameless, set_counterparts
-
-from .ways import attach
+from mxnp._bridge import (
+    Function,
+    Lookup,
+    Method,
+    frameless,
+    set_counterparts,
+    set_preparation,
+)
 
 # Types of callables that are wrapped. Other objects are returned unchanged.
 _FUNCTIONS = (
@@ -79,16 +86,59 @@ def wrap_function(
     """Wrap a NumPy function. The wrapper binds as a method if the original does."""
     if kind is None:
         kind = Method if hasattr(original, "__get__") else Function
-    wrapper: Function = kind(original)
+    home = getattr(original, "__module__", None)
+    row = f"{home or module}.{getattr(original, '__name__', None)}"
+    wrapper: Function = kind(original, row=row.removeprefix("numpy."))
+    if not home:
+        wrapper.__module__ = _mirrored_name(module)
+    return wrapper
+
+
+def _prepare(counterpart: Function, row: str) -> None:
+    """Add its names, and the ways of its row, to a function."""
+    from .ways import attach  # the table of functions, which a first use needs
+
+    original = counterpart.__wrapped__
+    if isinstance(counterpart, ufunc):
+        counterpart.__name__ = original.__name__
+        counterpart.__qualname__ = getattr(original, "__qualname__", original.__name__)
+    elif not counterpart.is_member:
+        _take_names(counterpart, original)
+    elif isinstance(counterpart, Method):
+        counterpart.__name__, counterpart.__doc__ = row.split(".")[1], original.__doc__
+        counterpart.__qualname__, counterpart.__module__ = row, "mxnp"
+    attach(counterpart, row)
+
+
+set_preparation(_prepare)
+# NumPy's functions whose counterparts accept more, and functions with that signature.
+signatures: dict[Any, Callable[..., Any]] = {}
+
+
+def _take_names(counterpart: Function, original: Any) -> None:
+    """Name a function like NumPy's."""
     for name in ("__name__", "__qualname__", "__doc__"):
-        setattr(wrapper, name, getattr(original, name, None))
+        setattr(counterpart, name, getattr(original, name, None))
     owner = getattr(original, "__self__", None)
     if owner is not None and not isinstance(owner, types.ModuleType):
-        wrapper.__qualname__ = wrapper.__name__  # a module's function that is a method
-    home = getattr(original, "__module__", None) or module
-    wrapper.__module__ = _mirrored_name(home)
-    attach(wrapper, f"{home}.{wrapper.__name__}".removeprefix("numpy."))
-    return wrapper
+        counterpart.__qualname__ = original.__name__  # a method that is a function
+    home = getattr(original, "__module__", None)
+    if home:
+        counterpart.__module__ = _mirrored_name(home)
+    if original in signatures:
+        counterpart.__signature__ = _bare_signature(signatures[original])
+
+
+def _bare_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function without annotations."""
+    annotated = inspect.signature(function)
+    empty = inspect.Parameter.empty
+    return annotated.replace(
+        parameters=[
+            each.replace(annotation=empty) for each in annotated.parameters.values()
+        ],
+        return_annotation=inspect.Signature.empty,
+    )
 
 
 def find_original(value: Any) -> Any:
@@ -212,13 +262,13 @@ class Indexing:
 
     __getitem__: Function
 
-    def __new__(cls, original: Any) -> Indexing:
+    def __new__(cls, original: Any, name: str) -> Indexing:
         # NumPy evaluates strings in its caller's frame, so this must not be a Python
         # function.
-        body = {"__getitem__": Function(original.__getitem__)}
-        return object.__new__(type(cls.__name__, (cls,), body))
+        get = Function(original.__getitem__, row=f"{name}.__getitem__")
+        return object.__new__(type(cls.__name__, (cls,), {"__getitem__": get}))
 
-    def __init__(self, original: Any) -> None:
+    def __init__(self, original: Any, name: str) -> None:
         self._original = original
         self.__doc__ = original.__doc__
 
@@ -231,6 +281,4 @@ class Indexing:
 
 for _name in ("r_", "c_", "mgrid", "ogrid"):
     _object = getattr(numpy, _name)
-    _indexing = Indexing(_object)
-    attach(type(_indexing).__getitem__, f"{_name}.__getitem__")
-    replace(_object, _indexing)
+    replace(_object, Indexing(_object, _name))

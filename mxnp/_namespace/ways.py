@@ -10,16 +10,12 @@ its warnings and its errors apply. The module of a form is imported by the first
 from __future__ import annotations
 
 import importlib
-import os
-from _thread import RLock  # which is loaded already
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
 import numpy
 
-from mxnp._array.ndarray import ndarray
-from mxnp._array.ufunc import named, ufunc
 from mxnp._bridge import Function, has_samplers
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, devices
@@ -55,16 +51,6 @@ def is_recorded(original: Any) -> bool:
     return row is not None and any("/" not in way.module for way in row.forms)
 
 
-# A fork waits until no thread is loading, which would hold locks of modules.
-loading = RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=loading.acquire,
-        after_in_parent=loading.release,
-        after_in_child=loading.release,
-    )
-
-
 @cache
 def load_form(way: Way, optional: frozenset[str]) -> Callable[..., Any]:
     """Import the module of a recorded form, and return the form.
@@ -73,7 +59,7 @@ def load_form(way: Way, optional: frozenset[str]) -> Callable[..., Any]:
     """
     kind, _, module = way.module.rpartition("/")
     package = _KINDS[kind][1]
-    with loading:
+    with core.loading:
         found = importlib.import_module(f"{package}.{module}")
     form: Callable[..., Any] = getattr(found, way.function)
     return takes_ordinary(form, optional)
@@ -137,20 +123,3 @@ def attach(counterpart: Function, name: str, *bound: Any) -> None:
     if way is not None:
         counterpart.size_rule = way.size_rule
         counterpart.size_place = way.size_place
-
-
-def _attach_to_members(cls: type) -> None:
-    """Attach the ways of rows to the methods and attributes of a class."""
-    for name in ROWS:
-        owner, _, member = name.partition(".")
-        if owner == cls.__name__:
-            counterpart = vars(cls)[member]
-            attach(getattr(counterpart, "fget", counterpart), name)
-
-
-for _name in ROWS:
-    _original = getattr(numpy, _name, None)
-    if isinstance(_original, numpy.ufunc):
-        attach(named(_original), _name)
-_attach_to_members(ndarray)
-_attach_to_members(ufunc)

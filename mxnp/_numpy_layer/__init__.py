@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mxnp._bridge import set_layers
-from mxnp._namespace.ways import loading
+from mxnp._engine.core import loading
 
 
 def find_layer(original: Any) -> Any:

@@ -17,8 +17,9 @@ import numpy
 
 from mxnp._array.ndarray import ndarray
 from mxnp._bridge import Function
+from mxnp._engine.core import loading
 from mxnp._namespace.mirror import find_counterpart
-from mxnp._namespace.ways import is_recorded, loading
+from mxnp._namespace.ways import is_recorded
 
 from .divided import (
     Divided,

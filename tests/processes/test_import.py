@@ -16,10 +16,11 @@ LATER = {
     *("sysconfig", "textwrap", "threading", "zipfile"),
     *("numpy.char", "numpy.fft", "numpy.ma", "numpy.random", "numpy.testing"),
     *("mxnp._cli.main", "mxnp._cli.runner", "mxnp._engine.explain"),
-    *("mxnp._metal", "mxnp._profiler"),
+    *("mxnp._metal", "mxnp._profiler", "mxnp._array.selection"),
+    *("mxnp._namespace.functions", "mxnp._namespace.ways"),
     *("mxnp._doctor", "mxnp._verify", "mxnp.fft", "mxnp.random"),
 }
-MOST_MODULES = 45  # of mxnp
+MOST_MODULES = 43  # of mxnp
 
 CLASS = """
 class Class:
@@ -60,7 +61,65 @@ def test_the_command_imports_only_what_it_needs(tmp_path: Path) -> None:
     imported = end_of("-m", "mxnp", program).out.splitlines()
     alone = end_of("-c", "import numpy, sys; print(*sys.modules, sep='\\n')").out
     later = {"pathlib", "urllib", "fractions", "decimal", "mxnp._verify"}
+    later |= {"dataclasses", "linecache", "pkgutil", "textwrap", "threading"}
     assert not later.intersection(imported).difference(alone.splitlines())
+
+
+@pytest.mark.parametrize("first", ["np.median([3, 1, 2])", "np.median.layer_factor"])
+def test_a_function_is_prepared_at_its_first_use(first: str) -> None:
+    """An interrupt, which may come at any time, does not leave it half prepared."""
+    lines = printed(
+        f"""
+        import sys, mxnp as np
+        from mxnp import _bridge
+        from mxnp._namespace import functions, mirror
+
+        def interrupt(function, row):
+            raise KeyboardInterrupt(row)
+
+        _bridge.set_preparation(interrupt)
+        try:
+            {first}
+        except KeyboardInterrupt as error:
+            print(error)
+        _bridge.set_preparation(mirror._prepare)
+        print(np.median([3, 1, 2]), np.median.__name__, np.median.__module__)
+        print(np.median.layer_factor == functions.ROWS["median"].layer.threshold_factor)
+        """
+    )
+    assert lines == ["median", "2.0 median mxnp", "True"]
+
+
+def test_ufuncs_of_the_program_have_no_row() -> None:
+    lines = printed(
+        """
+        import mxnp as np
+        def power(x, y):
+            return x - y
+        ours = np.frompyfunc(power, 2, 1)
+        print(ours(3, 1), ours.implementation, ours.layer, np.power.layer is not None)
+        """
+    )
+    assert lines == ["2 None None True"]
+
+
+@pytest.mark.parametrize("setting", ["", "MXNP_FUSE=2"])
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_garbage_collector_is_left_as_it_was(setting: str, collects: bool) -> None:
+    lines = printed(
+        f"""
+        import gc, os
+        {"pass" if collects else "gc.disable()"}
+        os.environ.update(dict([{setting!r}.split("=")] if {setting!r} else []))
+        try:
+            import mxnp
+        except ImportError as error:
+            print(error)
+        print(gc.isenabled(), gc.get_freeze_count())
+        """
+    )
+    assert lines[:-1] == (["MXNP_FUSE must be 0 or 1, but is '2'"] if setting else [])
+    assert lines[-1] == f"{collects} 0"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ static PyObject *out_name, *dtype_name, *casting_name, *like_name, *overwrite_na
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
 static PyObject *load_layer;   /* a function that returns the layer of a NumPy function */
 static PyObject *is_refused;   /* whether NumPy's dispatcher of the function refuses a call */
+static PyObject *prepare_row;  /* a function that adds what a row says to a function */
 
 /* From Python 3.12 on, a class loses its vectorcall when __call__ is set. */
 static void restore_vectorcall(PyTypeObject *type)
@@ -69,6 +70,14 @@ static PyObject *set_layers(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *set_preparation(PyObject *module, PyObject *function)
+{
+    (void)module;
+    Py_XDECREF(prepare_row);
+    prepare_row = Py_NewRef(function);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef function_module_methods[] = {
     {"set_intercepted", set_intercepted, METH_O,
      "set_intercepted(is_intercepted)\n--\n\n"
@@ -76,6 +85,9 @@ PyMethodDef function_module_methods[] = {
     {"set_counterparts", set_counterparts, METH_O,
      "set_counterparts(counterparts)\n--\n\n"
      "Set the dict from NumPy's functions to those of mxnp."},
+    {"set_preparation", set_preparation, METH_O,
+     "set_preparation(prepare)\n--\n\n"
+     "Set the function that gets a function and the name of its row, before its first use."},
     {"set_layers", set_layers, METH_VARARGS,
      "set_layers(load, is_refused)\n--\n\n"
      "Set the functions that return NumPy's code for one of its functions, over mxnp arrays, "
@@ -96,6 +108,28 @@ static inline bool has_layer(const struct function *f)
     return f->layer && f->layer != Py_None;
 }
 
+static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, size_t flags,
+                                     PyObject *names);
+
+/* Prepare a function for its first use: add its names and its ways to compute.  Return
+ * 0, or -1 with an exception set. */
+static int prepare(struct function *f)
+{
+    if (!f->row || !prepare_row) /* while mxnp is imported, nothing is used */
+        return 0;
+    PyObject *row = f->row;
+    f->row = NULL;
+    PyObject *done = PyObject_CallFunctionObjArgs(prepare_row, (PyObject *)f, row, NULL);
+    if (!done) { /* by an interrupt: the next use tries again */
+        f->row = row;
+        return -1;
+    }
+    f->call = function_vectorcall;
+    Py_DECREF(row);
+    Py_DECREF(done);
+    return 0;
+}
+
 struct function *function_that_records(PyObject *original)
 {
     PyObject *ours = counterparts ? PyDict_GetItemWithError(counterparts, original) : NULL;
@@ -104,8 +138,11 @@ struct function *function_that_records(PyObject *original)
         return NULL;
     }
     struct function *f = (struct function *)ours;
-    bool records = PyObject_TypeCheck(ours, function_type) && (has_form(f) || has_layer(f));
-    return records ? f : NULL;
+    if (!PyObject_TypeCheck(ours, function_type) || prepare(f) < 0) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return has_form(f) || has_layer(f) ? f : NULL;
 }
 
 static bool is_large(PyObject *a, int threshold_factor)
@@ -609,6 +646,8 @@ int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObje
 PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
 {
     PyObject *result;
+    if (prepare(f) < 0)
+        return NULL;
     if (function_record(f, args, kwargs, &result) != 0)
         return result;
     if (!f->choose || f->choose == Py_None || count_args(args, kwargs) < f->choose_from) {
@@ -911,21 +950,33 @@ static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, si
     return status != 0 ? result : call_indirect(self, values, n, names);
 }
 
+/* Call a function for the first time. */
+static PyObject *call_first(PyObject *self, PyObject *const *values, size_t flags,
+                            PyObject *names)
+{
+    return prepare((struct function *)self) < 0
+               ? NULL
+               : function_vectorcall(self, values, flags, names);
+}
+
 static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"", "adopts", NULL};
-    PyObject *wrapped;
-    int adopts = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$p:Function", names, &wrapped, &adopts))
+    static char *names[] = {"", "adopts", "row", "operation", "is_member", NULL};
+    PyObject *wrapped, *row = NULL;
+    int adopts = 1, operation = -1, is_member = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pUip:Function", names, &wrapped, &adopts,
+                                     &row, &operation, &is_member))
         return NULL;
     struct function *self = (struct function *)PyType_GenericAlloc(type, 0);
     if (!self)
         return NULL;
     Py_INCREF(wrapped);
     self->wrapped = wrapped;
-    self->call = function_vectorcall;
+    self->row = Py_XNewRef(row);
+    self->call = row ? call_first : function_vectorcall;
     self->adopts = adopts;
-    self->operation = -1;
+    self->is_member = is_member;
+    self->operation = operation;
     self->threshold_factor = self->layer_factor = 1;
     self->depth = MAX_DEPTH;
     return (PyObject *)self;
@@ -933,6 +984,8 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 
 PyObject *function_standard(PyObject *function)
 {
+    if (prepare((struct function *)function) < 0)
+        return NULL;
     struct function *copy = (struct function *)PyType_GenericAlloc(Py_TYPE(function), 0);
     const struct function *f = (struct function *)function;
     if (!copy)
@@ -993,12 +1046,32 @@ static PyObject *function_reduce(PyObject *self, PyObject *unused)
 /* Attributes that the wrapper lacks, such as a signature, are those of the NumPy function. */
 static PyObject *function_getattr(PyObject *self, PyObject *name)
 {
+    if (prepare((struct function *)self) < 0)
+        return NULL;
     PyObject *value = PyObject_GenericGetAttr(self, name);
     if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) {
         PyErr_Clear();
         value = PyObject_GetAttr(((struct function *)self)->wrapped, name);
     }
     return value;
+}
+
+/* Check for an attribute that no row sets. */
+static bool is_apart(PyObject *name)
+{
+    static const char *const names[] = {"choose", "choose_from", "is_maker", "is_view"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static int function_setattr(PyObject *self, PyObject *name, PyObject *value)
+{
+    struct function *f = (struct function *)self;
+    if (f->row && !is_apart(name) && prepare(f) < 0)
+        return -1;
+    return PyObject_GenericSetAttr(self, name, value);
 }
 
 static int function_traverse(PyObject *self, visitproc visit, void *arg)
@@ -1031,6 +1104,7 @@ static void function_dealloc(PyObject *self)
     if (f->weakrefs)
         PyObject_ClearWeakRefs(self);
     Py_XDECREF(f->wrapped);
+    Py_XDECREF(f->row);
     Py_XDECREF(f->choose);
     Py_XDECREF(f->implementation);
     Py_XDECREF(f->layer);
@@ -1124,7 +1198,7 @@ static PyType_Slot function_slots[] = {
     {Py_tp_traverse, function_traverse}, {Py_tp_clear, function_clear},
     {Py_tp_call, function_call},         {Py_tp_repr, function_repr},
     {Py_tp_hash, function_hash},         {Py_tp_richcompare, function_richcompare},
-    {Py_tp_getattro, function_getattr},  {Py_tp_setattro, PyObject_GenericSetAttr},
+    {Py_tp_getattro, function_getattr},  {Py_tp_setattro, function_setattr},
     {Py_tp_members, function_members},   {Py_tp_methods, function_methods},
     {Py_tp_getset, function_getset},     {0, NULL},
 };

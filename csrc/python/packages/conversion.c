@@ -116,6 +116,8 @@ static PyObject *build_and_patch(PyObject *self, PyObject *args, PyObject *kwarg
 /* Patch all classes that exist and derive from one. */
 static int patch_subclasses(PyObject *class)
 {
+    if (!layout_may_have_subclasses(class))
+        return 0;
     PyObject *classes =
         PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", class);
     int status = classes ? 0 : -1;

@@ -93,6 +93,13 @@ static inline bool layout_has_flag(PyObject *x, unsigned long flags)
     return ((struct type_struct *)Py_TYPE(x))->flags & flags;
 }
 
+/* Check whether a class may have subclasses, which takes less time than to list them. */
+static inline bool layout_may_have_subclasses(PyObject *class)
+{
+    const struct type_struct *type = (struct type_struct *)class;
+    return type->subclasses || type->flags & PYTHONS_OWN;
+}
+
 /* Return the items of a list or, after the fields of its class, of a tuple. */
 static inline PyObject *const *layout_items(PyObject *x)
 {
