@@ -114,7 +114,7 @@ def main() -> None:
                 f"| {after:.0f} | {numpys / after:.1f} |",
                 flush=True,
             )
-    print(core.compiled_stats())
+    print(core.CompiledStats())
 
 
 if __name__ == "__main__":

@@ -110,7 +110,8 @@ def _install_code(rules: ImportFilter, path: Sequence[str]) -> str:
     """
     return (
         f"import sys; before = sys.path[:]; sys.path[:] = {list(path)!r}; "
-        f"from mxnp import install; install{tuple(rules)!r}; sys.path[:] = before; "
+        f"from mxnp import install; install({rules.include!r}, {rules.exclude!r}); "
+        "sys.path[:] = before; "
     )
 
 
@@ -253,8 +254,8 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
         installed = get_rules()
         before = installed or ImportFilter()
         rules = ImportFilter(
-            tuple({*before.include, *include, *environment.get_names("MXNP_INCLUDE")}),
-            tuple({*before.exclude, *exclude, *environment.get_names("MXNP_EXCLUDE")}),
+            {*before.include, *include, *environment.get_names("MXNP_INCLUDE")},
+            {*before.exclude, *exclude, *environment.get_names("MXNP_EXCLUDE")},
         )
         if installed is not None:
             set_rules(rules)

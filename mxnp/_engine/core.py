@@ -106,41 +106,32 @@ _start()
 # -- Tables ---------------------------------------------------------------------------
 
 
-class DType(NamedTuple):
-    """One row of csrc/ir/dtypes.def."""
+class DType:
+    """A row of csrc/ir/dtypes.def."""
 
-    name: str
-    c_type: str
-    itemsize: int  # bytes
-    kind: str
+    def __init__(self, number: int) -> None:
+        row = lib.mx_dtype_get(number)
+        self.name, self.c_type = _text(row.name), _text(row.c_type)
+        self.itemsize: int = row.itemsize  # bytes
+        self.kind: str = row.kind.decode()
 
 
-class Op(NamedTuple):
-    """One row of csrc/ir/ops.def, which explains the columns."""
+class Op:
+    """A row of csrc/ir/ops.def, which explains the columns."""
 
-    name: str
-    nin: int
-    nout: int
-    types: str
-    result: str
-    identity: str
-    expression: str
-    summary: str
+    def __init__(self, number: int) -> None:
+        row = lib.mx_op_get(number)
+        self.nin: int = row.nin
+        self.nout: int = row.nout
+        self.name, self.types = _text(row.name), _text(row.types)
+        self.result, self.identity = _text(row.result), _text(row.identity)
+        self.expression, self.summary = _text(row.expression), _text(row.summary)
 
 
 @cache
 def dtypes() -> tuple[DType, ...]:
     """Return the rows of csrc/ir/dtypes.def, in their order."""
-    rows = (lib.mx_dtype_get(number) for number in range(lib.mx_dtype_count()))
-    return tuple(
-        DType(
-            _text(row.name),
-            _text(row.c_type),
-            row.itemsize,
-            row.kind.decode(),
-        )
-        for row in rows
-    )
+    return tuple(map(DType, range(lib.mx_dtype_count())))
 
 
 @cache
@@ -152,20 +143,7 @@ def op_names() -> tuple[str, ...]:
 @cache
 def ops() -> tuple[Op, ...]:
     """Return the rows of csrc/ir/ops.def, in their order."""
-    rows = (lib.mx_op_get(number) for number in range(lib.mx_op_count()))
-    return tuple(
-        Op(
-            _text(row.name),
-            row.nin,
-            row.nout,
-            _text(row.types),
-            _text(row.result),
-            _text(row.identity),
-            _text(row.expression),
-            _text(row.summary),
-        )
-        for row in rows
-    )
+    return tuple(map(Op, range(lib.mx_op_count())))
 
 
 # -- Memory ---------------------------------------------------------------------------
@@ -334,22 +312,16 @@ def synchronize() -> None:
 # -- The compiler of hot groups --------------------------------------------------------
 
 
-class CompiledStats(NamedTuple):
+class CompiledStats:
     """What the compiler of hot groups has done in this process."""
 
-    groups: int
-    kernels: int
-    failures: int  # groups for which the compiler failed
-    seconds: float
-
-
-def compiled_stats() -> CompiledStats:
-    """Return what the compiler of hot groups has done."""
-    stats = ffi.new("struct mx_compiled_stats *")
-    lib.mx_compiled_stats(stats)
-    return CompiledStats(
-        stats.n_keys, stats.n_kernels, stats.n_failures, stats.nanoseconds / 1e9
-    )
+    def __init__(self) -> None:
+        stats = ffi.new("struct mx_compiled_stats *")
+        lib.mx_compiled_stats(stats)
+        self.groups: int = stats.n_keys
+        self.kernels: int = stats.n_kernels
+        self.failures: int = stats.n_failures  # groups for which the compiler failed
+        self.seconds: float = stats.nanoseconds / 1e9
 
 
 def wait_for_compiler() -> None:
@@ -485,46 +457,38 @@ def set_num_threads(count: int) -> int:
 # -- Devices --------------------------------------------------------------------------
 
 
-class Device(NamedTuple):
-    """One row of csrc/gpu/devices.def: a kind of GPU."""
+class Device:
+    """A row of csrc/gpu/devices.def: a kind of GPU."""
 
-    number: int
-    name: str  # in programs
-    title: str  # in messages
-    kernels: str  # folder of its kernel sources
-    suffix: str  # of its kernel sources
-    argument_bytes: int  # of the numbers of a kernel
-    auto_size: int  # elements from which "auto" uses it, unless they are measured
-    makes_progress: bool  # whether threadgroups may wait for others that have begun
-    types: dict[str, str]  # dtypes that it supports: their names in its language
-    models: tuple[str, ...]  # GPUs of this kind; empty if this build cannot use them
+    def __init__(self, number: int) -> None:
+        row = lib.mx_device_get(number)
+        self.number = number
+        self.name = _text(row.name)  # in programs
+        self.title = _text(row.title)  # in messages
+        self.kernels = _text(row.kernels)  # folder of its kernel sources
+        self.suffix = _text(row.suffix)  # of its kernel sources
+        self.argument_bytes: int = row.argument_bytes  # of the numbers of a kernel
+        # Elements from which "auto" uses it, unless they are measured.
+        self.auto_size: int = row.auto_size
+        # Whether threadgroups may wait for others that have begun.
+        self.makes_progress = bool(row.makes_progress)
+        # The dtypes that it supports: their names in its language.
+        self.types = {
+            dtype.name: text
+            for code, dtype in enumerate(dtypes())
+            if (text := _text(lib.mx_device_type_name(number, code)))
+        }
+        # GPUs of this kind; empty if this build cannot use them.
+        self.models = tuple(
+            _text(lib.mx_device_gpu_name(number, gpu))
+            for gpu in range(lib.mx_device_gpu_count(number))
+        )
 
 
 @cache
 def devices() -> tuple[Device, ...]:
     """Return the rows of csrc/gpu/devices.def, in their order."""
-    return tuple(_device(number) for number in range(lib.mx_device_count()))
-
-
-def _device(number: int) -> Device:
-    row = lib.mx_device_get(number)
-    types = {
-        dtype.name: _text(lib.mx_device_type_name(number, code))
-        for code, dtype in enumerate(dtypes())
-    }
-    count = lib.mx_device_gpu_count(number)
-    return Device(
-        number,
-        _text(row.name),
-        _text(row.title),
-        _text(row.kernels),
-        _text(row.suffix),
-        row.argument_bytes,
-        row.auto_size,
-        bool(row.makes_progress),
-        {name: text for name, text in types.items() if text},
-        tuple(_text(lib.mx_device_gpu_name(number, gpu)) for gpu in range(count)),
-    )
+    return tuple(map(Device, range(lib.mx_device_count())))
 
 
 def has_choice() -> bool:

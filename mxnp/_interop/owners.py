@@ -9,7 +9,7 @@ import os
 import sys
 import types
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from mxnp import _bridge
@@ -27,11 +27,13 @@ __all__ = [
 ]
 
 
-class ImportFilter(NamedTuple):
+class ImportFilter:
     """The modules that get mxnp, or keep NumPy, whatever folder they are in."""
 
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    def __init__(
+        self, include: Iterable[str] = (), exclude: Iterable[str] = ()
+    ) -> None:
+        self.include, self.exclude = tuple(include), tuple(exclude)
 
 
 _rules: ImportFilter | None = None  # None: imports of NumPy are not replaced
@@ -73,15 +75,15 @@ def belongs_to_program(names: dict[str, Any], source: str) -> bool:
     source : str
         The file name in its code object.
     """
-    include, exclude = _rules or ImportFilter()
+    rules = _rules or ImportFilter()
     spec = names.get("__spec__")
     name = getattr(spec, "name", None) or names.get("__name__") or ""
     file = names.get("__file__") or getattr(spec, "origin", None)
     if not isinstance(file, str):
         file = None
-    if _matches(exclude, name, file):
+    if _matches(rules.exclude, name, file):
         return False
-    if _matches(include, name, file) or names.get("__name__") == "__main__":
+    if _matches(rules.include, name, file) or names.get("__name__") == "__main__":
         return True
     if file is None:
         return True  # a notebook's cell, or code passed to exec

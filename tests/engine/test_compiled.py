@@ -415,7 +415,7 @@ def run_program(program: str, **environment: str) -> str:
     return done.stdout
 
 
-COUNT = "print(core.compiled_stats().kernels, core.compiled_stats().failures)"
+COUNT = "print(core.CompiledStats().kernels, core.CompiledStats().failures)"
 
 
 def test_hot_groups_are_compiled_in_the_background(tmp_path):
@@ -502,7 +502,7 @@ if child == 0:
     for _ in range(5):
         numpy.asarray((b + 2) * (b - 3) / (b + 1))
     core.wait_for_compiler()
-    os._exit(core.compiled_stats().kernels)
+    os._exit(core.CompiledStats().kernels)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     )

@@ -57,8 +57,7 @@ def dispatches(body: Callable[[], Any]) -> int:
 
 def without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate a machine without a GPU."""
-    lacking = core.gpu()._replace(models=())
-    monkeypatch.setattr(core, "gpu", lambda: lacking)
+    monkeypatch.setattr(core.gpu(), "models", ())
 
 
 def work(dtype: str = "float32") -> Any:

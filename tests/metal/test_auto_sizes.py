@@ -168,8 +168,7 @@ def test_the_check_keeps_the_sizes(
     file: Path, monkeypatch: pytest.MonkeyPatch, is_emulated: bool
 ) -> None:
     report = {"crossovers": crossovers(), "is emulated": is_emulated}
-    gpu = core.gpu()._replace(models=("A",))
-    monkeypatch.setattr(core, "gpu", lambda: gpu)
+    monkeypatch.setattr(core.gpu(), "models", ("A",))
     lines: list[str] = []
     check._keep_sizes(report, lines.append)
     expected = None if is_emulated else (2**16, 2**18, NEVER)

@@ -79,8 +79,7 @@ def test_what_is_wrong_is_named(part: str, result: Any) -> None:
 def test_a_gpu_that_cannot_run_kernels(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with_gpu = core.gpu()._replace(models=("a GPU",))
-    monkeypatch.setattr(core, "gpu", lambda: with_gpu)
+    monkeypatch.setattr(core.gpu(), "models", ("a GPU",))
     monkeypatch.setattr(core, "device_problem", lambda _: "it has its own memory")
     lines: list[str] = []
     assert not check.main(str(tmp_path / "none.json"), lines.append)
@@ -110,8 +109,7 @@ def test_page() -> None:
 
 
 def test_no_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    without = core.gpu()._replace(models=())
-    monkeypatch.setattr(core, "gpu", lambda: without)
+    monkeypatch.setattr(core.gpu(), "models", ())
     lines: list[str] = []
     assert not check.main(str(tmp_path / "none.json"), lines.append)
     assert lines == ["there is no GPU that mxnp can use\n"]
