@@ -226,12 +226,11 @@ def positions(mask: Any, /) -> Any: ...
 def sort(array: Any, axis: int, kind: int, /) -> Any: ...
 def draw(
     out: Any,
-    first: int,
-    n: int,
     sampler: str,
     parameters: tuple[float, ...],
     generator: str,
     capsule: object,
+    owner: object,
     /,
 ) -> Any: ...
 def has_samplers(version: str, /) -> bool: ...

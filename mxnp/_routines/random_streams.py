@@ -33,10 +33,16 @@ def _numpys_class(bits: Any) -> Any:
     return original if is_numpys else None
 
 
+def _bits_of(generator: Any) -> Any:
+    """Return the bit generator of a RandomState, or itself."""
+    is_state = isinstance(generator, RandomState)
+    return generator._bit_generator if is_state else generator
+
+
 # -- Draws ----------------------------------------------------------------------------
 
 _Parameters = tuple[float, ...]
-_SAMPLE = 400  # draws by which a sampler is compared with NumPy's
+_SAMPLE = 401  # draws by which a sampler is compared with NumPy's
 _agrees: dict[tuple[Any, ...], bool] = {}
 
 
@@ -49,19 +55,16 @@ class _Draw(NamedTuple):
     owner: type  # Generator or RandomState
     method: str  # which has its numbers
     keywords: dict[str, Any]  # of the method, without size
-    per_draw: int = 1  # numbers
 
 
-def _fill(bits: Any, kind: str, out: Any, first: int, draw: _Draw) -> bool:
+def _fill(generator: Any, kind: str, out: Any, draw: _Draw) -> bool:
     """
-    Write draws of a bit generator to an array from an element on.
+    Fill an array with draws of a RandomState or a bit generator.
 
     The core reads the state and writes it in one step, which no signal interrupts.
     """
-    n = (out.size - first) // draw.per_draw
-    done = _bridge.draw(
-        out, first, n, draw.sampler, draw.parameters, kind, bits.capsule
-    )
+    capsule = _bits_of(generator).capsule
+    done = _bridge.draw(out, draw.sampler, draw.parameters, kind, capsule, generator)
     return done is True
 
 
@@ -72,13 +75,22 @@ def _is_numpys(original: Any, draw: _Draw) -> bool | None:
     The samplers are those of the NumPy with which the core was built, which has the
     same minor version. It is None if the core declines these parameters.
     """
-    bits, ours = original(0), original(0)
-    expected = getattr(draw.owner(bits), draw.method)(size=_SAMPLE, **draw.keywords)
+    theirs, ours = draw.owner(original(0)), draw.owner(original(0))
+    expected = getattr(theirs, draw.method)(size=_SAMPLE, **draw.keywords)
     out = _bridge.empty((_SAMPLE,), expected.dtype.num, False)
-    if not _fill(ours, original.__name__, out, 0, draw):
+    source = ours.bit_generator if draw.owner is Generator else ours
+    if not _fill(source, original.__name__, out, draw):
         return None
     is_same: bool = numpy.asarray(out).tobytes() == expected.tobytes()
-    return is_same and _listed(ours.state) == _listed(bits.state)
+    return is_same and _state_of(ours) == _state_of(theirs)
+
+
+def _state_of(owner: Any) -> Any:
+    """Return the state of a generator, with lists in place of arrays."""
+    is_new = isinstance(owner, Generator)
+    return _listed(
+        owner.bit_generator.state if is_new else owner.get_state(legacy=False)
+    )
 
 
 def _listed(state: Any) -> Any:
@@ -126,22 +138,15 @@ def _pays(draw: _Draw, kind: str) -> bool:
     return draw.sampler == "uniform" and (is_shifted or kind == "MT19937")
 
 
-def _drawn_class(bits: Any, draw: _Draw) -> Any:
-    """Return NumPy's class of a bit generator, or None if NumPy draws from it."""
+def _draw(generator: Any, draw: _Draw, size: Any, out: Any = None) -> Any:
+    """Return draws of a RandomState or a bit generator, or NotImplemented."""
+    bits, dtype = _bits_of(generator), numpy.dtype(draw.dtype)
     original = _numpys_class(bits)
     if original is None or get_device() == GPU or not _pays(draw, original.__name__):
-        return None
-    return original
-
-
-def _draw(bits: Any, draw: _Draw, size: Any, out: Any = None, first: int = 0) -> Any:
-    """Return an array of draws, or NotImplemented."""
-    original, dtype = _drawn_class(bits, draw), numpy.dtype(draw.dtype)
-    if original is None:
         return NotImplemented
     if out is None:
         shape = _shape(size)
-        if shape is None or math.prod(shape) - first < draw.per_draw:
+        if shape is None:
             return NotImplemented
         out = _bridge.empty(shape, dtype.num, False)
         if out is NotImplemented:
@@ -151,7 +156,7 @@ def _draw(bits: Any, draw: _Draw, size: Any, out: Any = None, first: int = 0) ->
     if not _known(original, draw):
         return NotImplemented
     with bits.lock:
-        has_drawn = _fill(bits, original.__name__, out, first, draw)
+        has_drawn = _fill(generator, original.__name__, out, draw)
     return out if has_drawn else NotImplemented
 
 
@@ -311,43 +316,9 @@ def _distribution(owner: type, name: str, row: _Row) -> None:
         keywords = dict(zip(names, values, strict=False))
         values = values or _STANDARD_PARAMETERS.get(sampler, ())
         draw = _Draw(sampler, values, row.dtype, owner, name, keywords)
-        if sampler == "gauss_pair":
-            return _draw_pairs(generator, draw._replace(per_draw=2), size)
-        return _draw(_bits_of(generator), draw, size)
+        return _draw(generator, draw, size)
 
     _register(owner, name, form)
-
-
-def _bits_of(generator: Any) -> Any:
-    """Return the bit generator of a RandomState, or itself."""
-    is_state = isinstance(generator, RandomState)
-    return generator._bit_generator if is_state else generator
-
-
-def _draw_pairs(state: RandomState, draw: _Draw, size: Any) -> Any:
-    """Draw legacy normal numbers, which are made in pairs: NumPy keeps the second."""
-    bits = state._bit_generator
-    if _drawn_class(bits, draw) is None:
-        return NotImplemented  # before the state is read, which takes long
-    with bits.lock:
-        first = int(bool(state.get_state(legacy=False)["has_gauss"]))
-        out = _draw(bits, draw, size, first=first)
-        if out is not NotImplemented:
-            view = out._np_array.reshape(-1)
-            if first:
-                view[0] = getattr(state, draw.method)(**draw.keywords)
-            if (out.size - first) % 2:
-                view[-1] = getattr(state, draw.method)(**draw.keywords)
-            else:
-                _forget_gauss(state)
-        return out
-
-
-def _forget_gauss(state: RandomState) -> None:
-    """Set the number that is kept to 0, as NumPy does when none is kept."""
-    kept = state.get_state(legacy=False)
-    if kept["gauss"] != 0:
-        state.set_state({**kept, "gauss": 0.0})
 
 
 def _standard(
@@ -392,7 +363,7 @@ def _uniform(owner: type) -> None:
         keywords = {"low": low, "high": high}
         values = low, high - low
         draw = _Draw("uniform", values, "float64", owner, "uniform", keywords)
-        return _draw(_bits_of(generator), draw, given.get("size"))
+        return _draw(generator, draw, given.get("size"))
 
     _register(owner, "uniform", form)
 
@@ -400,7 +371,7 @@ def _uniform(owner: type) -> None:
 def _legacy_random(name: str) -> None:
     def form(state: Any, size: Any = None) -> Any:
         draw = _Draw("uniform", (0.0, 1.0), "float64", RandomState, name, {})
-        return _draw(_bits_of(state), draw, size)
+        return _draw(state, draw, size)
 
     _register(RandomState, name, form)
 
@@ -441,7 +412,7 @@ def _draw_integers(
     parameters = least % 2**64, most - least, int(owner is RandomState)
     method = "randint" if owner is RandomState else "integers"
     draw = _Draw(name, parameters, found.name, owner, method, keywords)
-    return _draw(_bits_of(generator), draw, size)
+    return _draw(generator, draw, size)
 
 
 def _integers(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import pickle
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy
 import pytest
+from support.moments import at_each_line
 
 import mxnp
 from mxnp import _bridge
@@ -114,8 +113,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     fill = random_streams._fill
 
-    def noted(bits: Any, kind: str, out: Any, first: int, draw: Any) -> bool:
-        done = fill(bits, kind, out, first, draw)
+    def noted(generator: Any, kind: str, out: Any, draw: Any) -> bool:
+        done = fill(generator, kind, out, draw)
         if done and out.size != random_streams._SAMPLE:
             found.append(draw.sampler)
         return done
@@ -435,37 +434,6 @@ def new_generator(xp: Any, name: str, kind: str) -> Any:
     bits = getattr(xp.random, kind)(3)
     owner = xp.random.RandomState if "legacy" in name else xp.random.Generator
     return owner(bits)
-
-
-def at_each_line(call: Callable[[], Any], handler: Callable[[], Any]) -> Iterator[bool]:
-    """
-    Call a function again and again, with a handler before another line each time.
-
-    Signal handlers and finalizers run between two instructions of Python too. Yield
-    whether the handler has run.
-    """
-    for moment in itertools.count():
-        left = moment
-
-        def trace(frame: Any, event: str, argument: Any) -> Any:
-            nonlocal left
-            if event == "line":
-                left -= 1
-                if left == -1:
-                    sys.settrace(None)
-                    handler()
-            return trace
-
-        before = sys.gettrace()
-        sys.settrace(trace)
-        try:
-            call()
-        finally:
-            sys.settrace(before)
-        has_run = left < 0
-        yield has_run
-        if not has_run:
-            return
 
 
 @pytest.mark.sampled(10)

@@ -110,12 +110,63 @@ static void write_state(const struct mx_draws *draws, void *memory)
     }
 }
 
+/* -- Legacy normal numbers ---------------------------------------------------------- */
+
+/* The beginning of NumPy's RandomState.  Normal numbers are made in pairs, of which it keeps
+ * the second one, before it is scaled. */
+struct random_state {
+    PyObject_HEAD void *methods;
+    PyObject *bit_generator;
+    struct {
+        void *state, *functions[4];
+    } bitgen;
+    const void *source; /* the bitgen before */
+    int has_number;
+    double number;
+};
+
+/* Return the memory of a RandomState, or NULL if NumPy has another structure. */
+static struct random_state *find_random_state(PyObject *x)
+{
+    struct random_state *state = (struct random_state *)x;
+    PyObject *size = PyObject_GetAttrString((PyObject *)Py_TYPE(x), "__basicsize__");
+    bool fits = size && PyLong_AsLong(size) >= (long)sizeof *state;
+    Py_XDECREF(size);
+    PyErr_Clear();
+    return fits && state->source == &state->bitgen ? state : NULL;
+}
+
+/* Draw n numbers.  Return whether it did: if not, only the contents of the output changed. */
+static bool draw_normal(struct mx_draws *draws, size_t n, struct random_state *keeper)
+{
+    double *out = draws->out, pair[2], mean = draws->numbers[0], scale = draws->numbers[1];
+    bool has_first = keeper->has_number != 0, has_last = (n - has_first) % 2;
+    draws->out = out + has_first;
+    draws->n = (n - has_first) / 2;
+    if (draws->n > 0 && !core->mx_streams_draw(draws))
+        return false;
+    if (has_last) {
+        draws->out = pair;
+        draws->n = 1;
+        draws->numbers[0] = 0.0, draws->numbers[1] = 1.0;
+        if (!core->mx_streams_draw(draws))
+            return false;
+        out[n - 1] = mean + scale * pair[0];
+    }
+    if (has_first)
+        out[0] = mean + scale * keeper->number;
+    keeper->has_number = has_last;
+    keeper->number = has_last ? pair[1] : 0.0;
+    return true;
+}
+
 /* -- Draws -------------------------------------------------------------------------- */
 
 /* Draw without the GIL, while no other thread runs the queue.  No code of the program runs
  * between reading the state in `memory` and writing it.  Return 1, 0 if NumPy has to draw, or
  * -1 with an exception set. */
-static int draw_into(PyObject *out, struct mx_draws *draws, void *memory)
+static int draw_into(PyObject *out, struct mx_draws *draws, void *memory,
+                     struct random_state *keeper)
 {
     if (queue_before_write(out) < 0 || queue_enter() < 0)
         return -1;
@@ -123,11 +174,13 @@ static int draw_into(PyObject *out, struct mx_draws *draws, void *memory)
     int64_t begin = profile_is_on ? mx_now() : 0;
     root->version++;
     memory_note_written((PyObject *)root);
-    draws->out = PyArray_BYTES(queue_ready(out)) + (uintptr_t)draws->out;
+    draws->out = PyArray_BYTES(queue_ready(out));
+    draws->n = (size_t)PyArray_SIZE(np_array_of(out));
     root->n_holds++;
     PyThreadState *saved = PyEval_SaveThread();
     read_state(draws, memory);
-    bool has_drawn = core->mx_streams_draw(draws);
+    bool has_drawn =
+        keeper ? draw_normal(draws, draws->n, keeper) : core->mx_streams_draw(draws);
     if (has_drawn)
         write_state(draws, memory);
     queue_leave();
@@ -145,24 +198,24 @@ static PyObject *draw(PyObject *module, PyObject *args)
     (void)module;
     struct mx_draws draws = {0};
     struct mx_generator_state state;
+    struct random_state *keeper = NULL;
     const char *sampler, *generator;
-    PyObject *out, *parameters, *capsule;
-    Py_ssize_t first, n;
-    if (!PyArg_ParseTuple(args, "O!nnsO!sO:draw", array_type, &out, &first, &n, &sampler,
-                          &PyTuple_Type, &parameters, &generator, &capsule))
+    PyObject *out, *parameters, *capsule, *owner;
+    if (!PyArg_ParseTuple(args, "O!sO!sOO:draw", array_type, &out, &sampler, &PyTuple_Type,
+                          &parameters, &generator, &capsule, &owner))
         return NULL;
     const struct bitgen *bitgen = PyCapsule_GetPointer(capsule, "BitGenerator");
     if (!bitgen)
         return NULL;
     draws.sampler = core->mx_streams_find(sampler);
     draws.generator = core->mx_generator_find(generator);
-    if (draws.sampler < 0 || draws.generator < 0 || first < 0 || n < 1 ||
-        n > PyArray_SIZE(np_array_of(out)) - first || !read_parameters(parameters, &draws))
+    bool is_normal = draws.sampler == MX_SAMPLER_gauss_pair;
+    if (draws.sampler < 0 || draws.generator < 0 || PyArray_SIZE(np_array_of(out)) == 0 ||
+        !read_parameters(parameters, &draws) ||
+        (is_normal && !(keeper = find_random_state(owner))))
         Py_RETURN_NOTIMPLEMENTED;
     draws.state = &state;
-    draws.n = (size_t)n;
-    draws.out = (void *)(first * PyArray_ITEMSIZE(np_array_of(out)));
-    int status = draw_into(out, &draws, bitgen->state);
+    int status = draw_into(out, &draws, bitgen->state, keeper);
     return status < 0 ? NULL : PyBool_FromLong(status);
 }
 
@@ -177,11 +230,10 @@ static PyObject *has_samplers(PyObject *module, PyObject *version)
 
 PyMethodDef draws_methods[] = {
     {"draw", draw, METH_VARARGS,
-     "draw(out, first, n, sampler, parameters, generator, capsule, /)\n--\n\n"
-     "Draw n numbers from the bit generator of a capsule and write them to a contiguous array "
-     "from an element on. Return whether it did. If not, or if it returns NotImplemented, "
-     "NumPy "
-     "has to draw."},
+     "draw(out, sampler, parameters, generator, capsule, owner, /)\n--\n\n"
+     "Fill a contiguous array with numbers from the bit generator of a capsule. The owner is "
+     "the RandomState that keeps one of two normal numbers. Return whether it did. If not, or "
+     "if it returns NotImplemented, NumPy has to draw."},
     {"has_samplers", has_samplers, METH_O,
      "has_samplers(version)\n--\n\nReturn whether the build has the samplers of this NumPy."},
     {NULL, NULL, 0, NULL},
