@@ -43,7 +43,8 @@ def finish(result: Any, out: Any = None, keepdims: bool = False) -> Any:
     if result is NotImplemented:
         return NotImplemented
     if out is not None:
-        out[...] = result
+        if result is not out:
+            out[...] = result
         return out
     if keepdims or result.ndim or _bridge.get_setting(_bridge.FAST):
         return result
@@ -177,6 +178,7 @@ def reduce_by(
         has_initial,
         accumulator.num,
         wanted.num,
+        None if has_initial else out,
     )
     if result is NotImplemented:
         return NotImplemented
@@ -364,15 +366,13 @@ _argmax, _argmin = _search(is_least=False), _search(is_least=True)
 
 
 def _accumulate(op: ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
-    if type(a) is not ndarray or out is not None:
+    if type(a) is not ndarray:
         return NotImplemented
     axis = find_axis(axis, a.ndim)
-    if axis < 0:
-        return NotImplemented
     wanted = _find_result_dtype(op, a.dtype, dtype)
-    if wanted is None:
+    if axis < 0 or wanted is None or not can_hold(out, a.shape, wanted):
         return NotImplemented
-    return _bridge.accumulate(op.operation, a, axis, wanted.num)
+    return _bridge.accumulate(op.operation, a, axis, wanted.num, out)
 
 
 def _running(op: ufunc) -> Callable[..., Any]:
@@ -392,16 +392,6 @@ _cumsum, _cumprod = _running(_add), _running(_multiply)
 def _ufunc_accumulate(
     op: ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
-    if op not in _REDUCING:
-        return NotImplemented
-    if out is not None:
-        is_like_it = type(out) is ndarray and type(array) is ndarray
-        if not is_like_it or out.shape != array.shape or not out.flags.writeable:
-            return NotImplemented
-        if out.dtype != _find_result_dtype(op, array.dtype, dtype):
-            return NotImplemented
-    result = _accumulate(op, array, axis, dtype, None)
-    if out is None or result is NotImplemented:
-        return result
-    out[...] = result
-    return out
+    return (
+        _accumulate(op, array, axis, dtype, out) if op in _REDUCING else NotImplemented
+    )

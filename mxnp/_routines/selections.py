@@ -61,11 +61,8 @@ def _is_castable(values: Any, a: Any) -> bool:
 
 def _write_where(a: Any, mask: Any, values: Any) -> Any:
     """Record an assignment of values where a mask is true, or return NotImplemented."""
-    chosen = _bridge.select(mask, values, a)
-    if chosen is NotImplemented or chosen.shape != a.shape or chosen.dtype != a.dtype:
-        return NotImplemented
-    a[...] = chosen
-    return None
+    chosen = _bridge.select(mask, values, a, a)
+    return NotImplemented if chosen is NotImplemented else None
 
 
 def _putmask(a: Any, /, mask: Any, values: Any) -> Any:

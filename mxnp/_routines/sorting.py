@@ -89,13 +89,7 @@ def sort_in_place(
         return NotImplemented
     if number != STABLE and not _pays(a, axis, 2**20, 4):
         return NotImplemented
-    if not _has_gaps(a):
-        return _bridge.sort(a, along, number)
-    packed = a.copy()
-    if not a.flags.writeable or _bridge.sort(packed, along, number) is NotImplemented:
-        return NotImplemented
-    a[...] = packed
-    return None
+    return _bridge.sort(a, along, number)
 
 
 def sort(
@@ -231,8 +225,8 @@ def _is_partitioned_here(
 def _partition_in_place(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
-    if not a.flags.forc or not _is_partitioned_here(a, kth, axis):
-        return NotImplemented  # elements of other arrays may share memory
+    if a.ndim != 1 or not a.flags.forc or not _is_partitioned_here(a, kth, axis):
+        return NotImplemented  # rows would be partitioned in several steps
     return _partition_along(a, kth, axis, kind, order)
 
 

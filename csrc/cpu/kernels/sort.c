@@ -485,6 +485,21 @@ static int sort_long(const struct mx_sort *sort, char *elements, char *positions
     return status;
 }
 
+/* Sorts a long row with gaps in a copy. */
+static int sort_with_gaps(const struct mx_sort *sort, char *elements)
+{
+    const int itemsize = mx_itemsizes[sort->dtype];
+    char *packed = take_memory((size_t)sort->n * (size_t)itemsize);
+    if (!packed)
+        return fail_memory();
+    copy(&elements, 1, sort->n, sort->stride, itemsize, packed, 0, false);
+    int status = sort_long(sort, packed, NULL);
+    if (status == MX_OK)
+        copy(&elements, 1, sort->n, sort->stride, itemsize, packed, 0, true);
+    put_memory(packed);
+    return status;
+}
+
 int mx_sort_rows(const struct mx_sort *given)
 {
     struct mx_sort sort = *given;
@@ -496,14 +511,19 @@ int mx_sort_rows(const struct mx_sort *given)
     intptr_t n_rows = 1;
     for (int axis = 0; axis < sort.ndim; axis++)
         n_rows *= sort.shape[axis];
-    bool is_packed = sort.stride == mx_itemsizes[sort.dtype] &&
-                     (!sort.positions || sort.position_stride == (int)sizeof(int64_t));
-    if (!is_packed || sort.n < LONG_ROW || n_rows >= mx_thread_pool_size())
+    bool has_gaps = sort.stride != mx_itemsizes[sort.dtype];
+    bool has_places = sort.positions && (has_gaps || sort.position_stride != sizeof(int64_t));
+    if (has_places || (has_gaps && n_rows > 1) || sort.n < LONG_ROW ||
+        n_rows >= mx_thread_pool_size())
         return sort_many(&sort, n_rows);
     int status = MX_OK;
-    for (intptr_t row = 0; row < n_rows && status == MX_OK; row++)
-        status = sort_long(
-            &sort, address(sort.data, &sort, sort.strides, row),
-            sort.positions ? address(sort.positions, &sort, sort.position_strides, row) : NULL);
+    for (intptr_t row = 0; row < n_rows && status == MX_OK; row++) {
+        char *elements = address(sort.data, &sort, sort.strides, row);
+        status = has_gaps ? sort_with_gaps(&sort, elements)
+                          : sort_long(&sort, elements,
+                                      sort.positions ? address(sort.positions, &sort,
+                                                               sort.position_strides, row)
+                                                     : NULL);
+    }
     return status;
 }

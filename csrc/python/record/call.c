@@ -294,8 +294,8 @@ static PyObject *call_choose(PyObject *module, PyObject *args)
 {
     (void)module;
     struct call call = {.op = MX_SELECT, .name = "where"};
-    PyObject *inputs[3];
-    if (!PyArg_ParseTuple(args, "OOO", &inputs[0], &inputs[1], &inputs[2]))
+    PyObject *inputs[3], *out = NULL;
+    if (!PyArg_ParseTuple(args, "OOO|O", &inputs[0], &inputs[1], &inputs[2], &out))
         return NULL;
     int row = read_three(&call, inputs) ? promote(&call.inputs[1], &call.inputs[2]) : -1;
     if (row < 0)
@@ -305,7 +305,7 @@ static PyObject *call_choose(PyObject *module, PyObject *args)
         .out = {(signed char)row},
         .loop = {.function = core->mx_copy_select_loop(dtype_itemsizes[row])}};
     call.signature = &signature;
-    return record_or_refuse(&call, NULL);
+    return record_or_refuse(&call, out);
 }
 
 /* NumPy's clip is a ufunc with three inputs, too. */
@@ -365,9 +365,9 @@ PyMethodDef call_methods[] = {
      "have "
      "a loop of mxnp's."},
     {"select", call_choose, METH_VARARGS,
-     "select(condition, x, y)\n--\n\nRecord the choice of x where the condition is true and of "
-     "y "
-     "elsewhere, or return NotImplemented."},
+     "select(condition, x, y, out=None, /)\n--\n\nRecord the choice of x where the condition "
+     "is "
+     "true and of y elsewhere, or return NotImplemented."},
     {"clip", clip, METH_VARARGS,
      "clip(x, least, most, out)\n--\n\nRecord the limitation of values to a range, or return "
      "NotImplemented."},

@@ -161,16 +161,27 @@ static bool stops_early(const struct reduction *r, int op)
     return r->axes >> inner & 1 && r->shape.dims[inner] >= LONG_LINE;
 }
 
+/* Steal a reference to a result, and assign it to an array unless that is None.  No code of the
+ * program runs between the record of both. */
+static PyObject *write_result(PyObject *result, PyObject *to)
+{
+    if (!result || result == Py_NotImplemented || to == Py_None)
+        return result;
+    int status = PyObject_SetItem(to, Py_Ellipsis, result);
+    Py_DECREF(result);
+    return status < 0 ? NULL : Py_NewRef(to);
+}
+
 static PyObject *reduction_reduce(PyObject *module, PyObject *args)
 {
     (void)module;
     struct reduction r = {0};
     int op, type_number, result_number, keeps_axes, has_initial;
-    PyObject *a, *out = NULL;
+    PyObject *a, *to = Py_None, *out = NULL;
     int order[MX_MAX_NDIM];
     intptr_t strides[MX_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "iOIppii", &op, &a, &r.axes, &keeps_axes, &has_initial,
-                          &type_number, &result_number))
+    if (!PyArg_ParseTuple(args, "iOIppii|O", &op, &a, &r.axes, &keeps_axes, &has_initial,
+                          &type_number, &result_number, &to))
         return NULL;
     int status = read_reduction(&r, op, a, type_number);
     r.begins_with_zero &= !has_initial;
@@ -192,7 +203,7 @@ static PyObject *reduction_reduce(PyObject *module, PyObject *args)
         Py_DECREF(total);
         status = out ? 1 : -1;
     }
-    return record_result(status, out);
+    return write_result(record_result(status, out), to);
 }
 
 /* Check whether NumPy's running results take less time: only floats have kernels, see
@@ -208,9 +219,9 @@ static PyObject *accumulate(PyObject *module, PyObject *args)
     (void)module;
     struct reduction r = {0};
     int op, type_number, axis, order[MX_MAX_NDIM];
-    PyObject *a, *out = NULL;
+    PyObject *a, *to = Py_None, *out = NULL;
     intptr_t strides[MX_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "iOii", &op, &a, &axis, &type_number))
+    if (!PyArg_ParseTuple(args, "iOii|O", &op, &a, &axis, &type_number, &to))
         return NULL;
     int status = read_reduction(&r, op, a, type_number);
     if (status > 0 && (source_is_value(&r.input) || is_for_numpy(&r)))
@@ -223,7 +234,7 @@ static PyObject *accumulate(PyObject *module, PyObject *args)
         strides[i] = PyArray_STRIDE(np_array_of(out), i);
     if (status > 0)
         status = reduction_record(&r, MX_SCAN, axis, out, strides);
-    return record_result(status, out);
+    return write_result(record_result(status, out), to);
 }
 
 /* -- Searches ---------------------------------------------------------------------- */
@@ -287,14 +298,14 @@ static PyObject *reduction_find(PyObject *module, PyObject *args)
 
 PyMethodDef reduction_methods[] = {
     {"reduce", reduction_reduce, METH_VARARGS,
-     "reduce(op, array, axes, keepdims, has_initial, type_number, result_number)\n--\n\n"
-     "Record the reduction of an array over axes (one bit each) with a row of ops.def. It is "
-     "computed in the dtype of type_number, and cast to that of result_number. Return "
-     "NotImplemented if it is not recorded. A caller with an initial value other than 0 adds "
-     "it."},
+     "reduce(op, array, axes, keepdims, has_initial, type_number, result_number, out=None, /)"
+     "\n--\n\nRecord the reduction of an array over axes (one bit each) with a row of ops.def, "
+     "and its assignment to an array. It is computed in the dtype of type_number, and cast to "
+     "that of result_number. Return NotImplemented if it is not recorded. A caller with an "
+     "initial value other than 0 adds it."},
     {"accumulate", accumulate, METH_VARARGS,
-     "accumulate(op, array, axis, type_number)\n--\n\nRecord the running results along an "
-     "axis, or return NotImplemented."},
+     "accumulate(op, array, axis, type_number, out=None, /)\n--\n\nRecord the running results "
+     "along an axis, and their assignment to an array, or return NotImplemented."},
     {"find", reduction_find, METH_VARARGS,
      "find(least, array, axis, keepdims)\n--\n\nRecord a search for the first least or "
      "greatest elements along an axis, or return NotImplemented."},
