@@ -57,7 +57,8 @@ class _WrappedMethod:
         _mark(function, name)
         drawn = getattr(instance, "bit_generator", instance._original)
         _ways.attach(function, f"random.{self.member.__qualname__}", drawn)
-        if getattr(type(instance), name, None) is self.member:
+        owners = (cls for cls in type(instance).__mro__ if name in vars(cls))
+        if vars(next(owners))[name] is self:
             vars(instance)[name] = function  # later lookups find it first
         return function
 

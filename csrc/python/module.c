@@ -1,5 +1,6 @@
 /* module.c -- the module mxnp._bridge: the array object, and calls between mxnp and NumPy. */
 #include "python/base/device.h"
+#include "python/base/refusal.h"
 #include "python/base/settings.h"
 #include "python/base/state.h"
 #include "python/base/types.h"
@@ -229,7 +230,7 @@ static int add_methods(PyObject *module)
         owners_methods,          operators_methods,  conversion_methods,
         function_module_methods, hook_methods,       checks_methods,
         traceback_methods,       attributes_methods, iterators_methods,
-        draws_methods,           division_methods,
+        draws_methods,           division_methods,   refusal_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy
 
-from mxnp._bridge import Array, frameless, unwrap, wrap
+from mxnp._bridge import Array, frameless, raise_handlers, unwrap, wrap
 from mxnp._engine.frames import frameless_members
 
 __all__ = ["described", "ndarray", "unwrap", "wrap"]
@@ -147,7 +147,8 @@ def described(dtype: numpy.dtype[Any]) -> bool:
     try:
         buffer: Any = numpy.empty(1, dtype)
         back = numpy.asarray(memoryview(buffer)).dtype
-    except (TypeError, ValueError, RuntimeError, NotImplementedError):
+    except (TypeError, ValueError, RuntimeError, NotImplementedError) as error:
+        raise_handlers(error)
         return False
     is_equal = back == dtype and back.isalignedstruct == dtype.isalignedstruct
     return is_equal and not _has_metadata(dtype)

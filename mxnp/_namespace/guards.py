@@ -98,7 +98,8 @@ def _has_axes(a: Any, index: Any, n: int) -> bool:
             return True
     try:
         found = numpy.broadcast_to(numpy.True_, a.shape)[_bridge.unwrap(index)]
-    except (IndexError, TypeError, ValueError):
+    except (IndexError, TypeError, ValueError) as error:
+        _bridge.raise_handlers(error)
         return True
     return int(found.ndim) >= n
 

@@ -25,6 +25,7 @@ from mxnp._bridge import (
     Lookup,
     Method,
     frameless,
+    raise_handlers,
     set_counterparts,
     set_preparation,
 )
@@ -68,7 +69,8 @@ def find_counterpart(value: Any, module: str = "numpy") -> Any:
         return _mirror_of(value)
     try:
         known = _counterparts.get(value)
-    except TypeError:  # not hashable, so not a function or class
+    except TypeError as error:  # not hashable, so not a function or class
+        raise_handlers(error)
         return value
     if known is not None:
         return known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mxnp._bridge import set_layers
+from mxnp._bridge import raise_handlers, set_layers
 from mxnp._engine.core import loading
 
 
@@ -30,7 +30,8 @@ def is_refused(
         return False
     try:
         tuple(dispatcher(*args, **(kwargs or {})))
-    except TypeError:
+    except TypeError as error:
+        raise_handlers(error)
         return True
     return False
 

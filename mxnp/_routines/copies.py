@@ -170,7 +170,8 @@ def _arange(
     third = float(third) if isinstance(stop, float) else third
     try:  # NumPy computes all elements from the first two, which are rounded
         first_two = numpy.arange(start, third, step, dtype=wanted)[:2]
-    except (OverflowError, ValueError):
+    except (OverflowError, ValueError) as error:
+        _bridge.raise_handlers(error)
         return NotImplemented
     if first_two.size < 2 or not is_core_dtype(first_two.dtype):
         return NotImplemented

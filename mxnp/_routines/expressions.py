@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -349,7 +350,8 @@ def _step_at(frame: FrameType) -> Step | None:
     code = frame.f_code
     address = id(code)
     if address not in _steps:
-        reference = weakref.ref(code, lambda _: _steps.pop(address, None))
+        # In a callback that is compiled, no exception of a signal handler is lost.
+        reference = weakref.ref(code, partial(_steps.pop, address))
         _steps[address] = reference, Reader(code).read()
     return _steps[address][1].get(frame.f_lasti)
 

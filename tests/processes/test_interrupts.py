@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -20,6 +23,7 @@ import pytest
 from fuzz.grammar import write
 from fuzz.interrupts import simple_steps
 from fuzz.programs import Step, attempt, namespace
+from support.moments import at_each_line
 from support.paths import ROOT
 from support.processes import end_of
 
@@ -173,4 +177,91 @@ def test_an_exception_of_a_handler_is_raised(monkeypatch: Any) -> None:
     monkeypatch.setattr(mxnp.clip, "implementation", interrupted)
     monkeypatch.setattr(mxnp.clip, "threshold_factor", 1)
     with pytest.raises(ValueError, match="from the program"):
+        mxnp.clip(mxnp.zeros(N), 0, 3)
+
+
+# Calls of each way in which mxnp computes, with arrays that wait, and those that it leaves to
+# NumPy because of an exception.
+CALLS = """
+a * 2 + 1
+(d * 2 + 1).sum()
+np.exp(-d) * 2
+a[i] + a[::-1]
+a[a > 3].sum()
+np.clip(a, 0, b)
+np.sort(a, kind="stable")
+np.sum(a, axis=0, out=c)
+np.arange(0.0, 20_000, 1)
+np.arange(2**70, 2**70 + 5)
+np.gradient(a)
+np.select([a > 3], [b], 7)
+np.linalg.norm(a)
+np.median(a)
+np.add.at(a, i, b)
+np.copyto(a, b, where=a > 3)
+np.random.default_rng(1).normal(1, 2, 20_000)
+np.asarray(a + 1)
+memoryview(a + 1)
+np.put_along_axis(a, i, 1, 0)
+np.unique(a)
+"""
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, RuntimeError, AttributeError])
+@pytest.mark.parametrize("text", CALLS.strip().splitlines())
+def test_the_exception_of_a_handler_reaches_the_program(
+    text: str, error: type[Exception]
+) -> None:
+    """NumPy raises such exceptions for arguments, so forms and layers drop those of NumPy."""
+    names = {"np": mxnp, "c": mxnp.zeros(()), "i": mxnp.arange(N)}
+    lost, has_come = [], False
+
+    def fail() -> None:
+        nonlocal has_come
+        has_come = True
+        lost.append(traceback.extract_stack()[-3])
+        raise error("handled")
+
+    def call() -> None:
+        try:
+            names["a"], names["b"] = mxnp.arange(N) * 1.0, mxnp.ones(N)
+            names["d"] = mxnp.ones(N)
+            names["e"] = numpy.asarray(names["d"])  # of the same memory
+            eval(text, names)
+        except error as caught:
+            if str(caught) == "handled":
+                lost.pop()
+        except OverflowError:
+            pass
+
+    for _ in at_each_line(call, fail):
+        pass
+    assert not lost
+
+
+class Handler:
+    """A handler that is an object."""
+
+    def __call__(self, number: int, frame: Any) -> None:
+        fail_in_numpy(number, frame)
+
+
+def fail_in_numpy(*arguments: Any) -> None:
+    numpy.linalg.inv(numpy.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("handler", [fail_in_numpy, Handler(), partial(fail_in_numpy)])
+def test_handlers_of_each_kind(handler: Any, monkeypatch: Any) -> None:
+    """The exception is NumPy's own, raised in a handler that Python calls for a signal."""
+
+    def form(*_: Any) -> None:
+        before = signal.signal(signal.SIGTERM, handler)
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    monkeypatch.setattr(mxnp.clip, "implementation", form)
+    monkeypatch.setattr(mxnp.clip, "threshold_factor", 1)
+    with pytest.raises(numpy.linalg.LinAlgError):
         mxnp.clip(mxnp.zeros(N), 0, 3)

@@ -4,6 +4,7 @@
 #include "python/base/device.h"
 #include "python/base/dtypes.h"
 #include "python/base/recursion.h"
+#include "python/base/refusal.h"
 #include "python/base/settings.h"
 #include "python/convert/convert.h"
 #include "python/direct/elementwise.h"
@@ -478,7 +479,7 @@ static bool is_left_to_numpy(PyObject *result, unsigned long failures_before, bo
         return result == Py_NotImplemented;
     return failures_raised == failures_before && PyErr_ExceptionMatches(PyExc_Exception) &&
            !PyErr_ExceptionMatches(PyExc_MemoryError) &&
-           !PyErr_ExceptionMatches(device_type_error) &&
+           !PyErr_ExceptionMatches(device_type_error) && !refusal_is_handlers() &&
            (is_layer ? traceback_ends_in_own() : traceback_ends_inside());
 }
 
