@@ -274,6 +274,49 @@ print(n_caught == n_signals)
     assert run(script(text)) == "True\n"
 
 
+def test_exceptions_of_handlers_reach_the_program(script):
+    """They are of classes that Python raises too, where the door looks at objects."""
+    text = """
+import mxnp as np, sys, visited
+x = np.arange(5.0)
+lost = []
+def attempt(moment, error):
+    left, where = moment, None
+    def trace(frame, event, _):
+        nonlocal left, where
+        if "_interop" not in frame.f_code.co_filename:
+            return None
+        left -= event == "line"
+        if left < 0 and not where:
+            where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            sys.settrace(None)
+            raise error("handled")
+        return trace
+    try:
+        sys.settrace(trace)
+        class Own(visited.Model):
+            def step(self, x):
+                return x + 1
+        own = Own(x)
+        own.predict(x)
+        exec("visited.apply(lambda x: x + 1, x)")
+    except error as caught:
+        return where
+    finally:
+        sys.settrace(None)
+    if where:
+        lost.append(where)
+    return where
+for error in ValueError, TypeError, RuntimeError, AttributeError:
+    moment = 0
+    while attempt(moment, error):
+        moment += 1
+    print(moment > 50)
+print(sorted(set(lost)))
+"""
+    assert run(script(text)) == "True\n" * 4 + "[]\n"
+
+
 def test_interrupts_while_a_callback_fails(script):
     text = """
 import mxnp as np, signal, sys, visited

@@ -29,6 +29,7 @@ from support.processes import end_of
 
 import mxnp
 from mxnp import _bridge
+from mxnp._engine import places
 
 N = 20_000
 
@@ -265,3 +266,29 @@ def test_handlers_of_each_kind(handler: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(mxnp.clip, "threshold_factor", 1)
     with pytest.raises(numpy.linalg.LinAlgError):
         mxnp.clip(mxnp.zeros(N), 0, 3)
+
+
+@pytest.mark.parametrize("error", [ValueError, Stop, KeyboardInterrupt])
+def test_the_exception_of_a_handler_follows_one_of_an_operation(
+    error: type[BaseException],
+) -> None:
+    """A note says where the operation was recorded, and Python code writes it."""
+
+    def fail() -> None:
+        raise error("handled")
+
+    def call() -> None:
+        nonlocal caught
+        a = mxnp.arange(N)[mxnp.arange(N) + 1]
+        try:
+            a.sum().item()
+        except BaseException as raised:
+            caught = raised
+
+    describe = places.describe.__code__
+    caught: BaseException | None = None
+    for has_run in at_each_line(call, fail, lambda code: code is describe):
+        if has_run:
+            assert isinstance(caught, error)
+            assert isinstance(caught.__context__, IndexError)
+    assert isinstance(caught, IndexError)

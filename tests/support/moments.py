@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 import mxnp
@@ -12,7 +13,15 @@ import mxnp
 OWN = mxnp.__path__[0]
 
 
-def at_each_line(call: Callable[[], Any], handler: Callable[[], Any]) -> Iterator[bool]:
+def is_own(code: CodeType) -> bool:
+    return code.co_filename.startswith(OWN)
+
+
+def at_each_line(
+    call: Callable[[], Any],
+    handler: Callable[[], Any],
+    is_counted: Callable[[CodeType], bool] = is_own,
+) -> Iterator[bool]:
     """
     Call a function again and again, with a handler before another line of mxnp each time.
 
@@ -24,7 +33,7 @@ def at_each_line(call: Callable[[], Any], handler: Callable[[], Any]) -> Iterato
 
         def trace(frame: Any, event: str, argument: Any) -> Any:
             nonlocal left
-            if not frame.f_code.co_filename.startswith(OWN):
+            if not is_counted(frame.f_code):
                 return None
             if event == "line":
                 left -= 1

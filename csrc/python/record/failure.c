@@ -6,6 +6,7 @@
  * read.
  */
 #include "python/record/failure.h"
+#include "python/base/refusal.h"
 #include "python/base/state.h"
 #include "python/profile/call_site.h"
 
@@ -141,7 +142,8 @@ void failure_forget(struct array *array)
     array->used = array->written = 0;
 }
 
-/* Return where the operation was recorded, as a list with a note for the exception, or NULL. */
+/* Return where the operation was recorded, as a list with a note for the exception, or NULL. An
+ * exception that is set is one of a signal handler. */
 static PyObject *notes_of(const struct failure *failure)
 {
     PyObject *places = failure->file ? PyImport_ImportModule("mxnp._engine.places") : NULL;
@@ -155,23 +157,36 @@ static PyObject *notes_of(const struct failure *failure)
     Py_XDECREF(note);
     Py_XDECREF(place);
     Py_XDECREF(places);
-    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
-        PyErr_SetInterrupt(); /* it comes again after this exception */
-    PyErr_Clear();
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception) && !refusal_is_handlers())
+        PyErr_Clear();
     return notes;
+}
+
+/* Let the exception that is set follow another one, as if it had been raised in its handler. */
+static void set_context(PyObject *exception)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyException_SetContext(value, Py_NewRef(exception));
+    PyErr_Restore(type, value, traceback);
 }
 
 static void raise_copy(const struct failure *failure)
 {
     PyObject *exception = PyObject_CallFunctionObjArgs(failure->type, failure->message, NULL);
-    PyObject *notes = exception ? notes_of(failure) : NULL;
-    if (notes)
-        PyObject_SetAttr(exception, notes_name, notes);
-    Py_XDECREF(notes);
-    if (exception) {
+    if (!exception)
+        return;
+    PyObject *notes = notes_of(failure);
+    if (PyErr_Occurred()) {
+        set_context(exception);
+    } else {
+        if (notes)
+            PyObject_SetAttr(exception, notes_name, notes);
         PyErr_SetObject(failure->type, exception);
-        Py_DECREF(exception);
     }
+    Py_XDECREF(notes);
+    Py_DECREF(exception);
 }
 
 /* The note of the exception runs Python code, and other threads may run meanwhile. */
