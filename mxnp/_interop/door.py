@@ -173,7 +173,7 @@ _ACCESSORS = {"__enter__", "__get__", "__getattr__", "__iter__", "__next__"}
 # Methods of the standard library that return what a function of others gave, by module.
 _PASSING = {
     "contextlib": ("__enter__", "enter_context"),
-    "concurrent.futures._base": ("result",),
+    "concurrent.futures._base": ("map", "result"),
 }
 
 

@@ -1557,12 +1557,13 @@ def factory_of_a_dict(np, p, x):
     return p.look_up(collections.defaultdict(lambda: x), "a")
 
 
-@fails("an executor gives results in an iterator of Python's own")
+@use
 def results_of_an_executor(np, p, x):
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
-        return [type(y) is np.ndarray for y in pool.map(p.double, [x])]
+        own = [type(y) is np.ndarray for y in pool.map(p.double, [x])]
+        return own, p.list_results(pool.map(lambda y: y + x, [x]))
 
 
 @fails("a list that a package has is not changed")
@@ -1914,7 +1915,8 @@ def callback_in_a_pool(np, p, x):
         assert type(x) is np.ndarray
         return x + 1
 
-    return p.apply_in_pool(own, x), asyncio.run(p.apply_in_executor(own, x))
+    mapped = p.map_in_pool(own, x)
+    return p.apply_in_pool(own, x), mapped, asyncio.run(p.apply_in_executor(own, x))
 
 
 @use

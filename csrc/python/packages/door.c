@@ -594,12 +594,16 @@ static PyObject *door_send(PyObject *x, bool is_of_package)
     return x;
 }
 
-/* A function of the standard library that returns what a function of the program or of a
- * package gave, such as __enter__ of contextlib. */
+/* Steal a reference to an object that a function of the program or of a package gave.  Convert
+ * it for the code that asks for it. */
+static PyObject *pass_item(PyObject *x) { return come_back(give_item(x)); }
+
+/* A function of the standard library that returns such an object, as __enter__ of contextlib.
+ */
 static PyObject *call_passing(PyObject *function, PyObject *const *args, size_t flags,
                               PyObject *names)
 {
-    return come_back(give_item(run(function, args, flags, names)));
+    return pass_item(run(function, args, flags, names));
 }
 
 static int open_passing(PyObject *function)
@@ -928,7 +932,7 @@ static PyObject *set_door(PyObject *self, PyObject *args)
     PyObject *code = PyObject_GetAttrString(example, "__code__");
     code_class = code ? Py_TYPE(code) : NULL;
     Py_XDECREF(code);
-    crossing = (struct crossing){door_give, give_item, come_back, door_send};
+    crossing = (struct crossing){door_give, give_item, pass_item, door_send};
     coroutine_class = (PyTypeObject *)PyTuple_GetItem(iterators, 0);
     view_classes[0] = (PyTypeObject *)PyTuple_GetItem(iterators, 1);
     view_classes[1] = (PyTypeObject *)PyTuple_GetItem(iterators, 2);
