@@ -24,8 +24,8 @@ N = 70_001  # threads divide the draws and sorts of so many numbers
 HELD = numpy.random.RandomState(2).permutation(N) * 1.5
 MASK, PLACES = HELD > N / 2, numpy.random.RandomState(3).permutation(N)
 
-# The arrays a, b, s, t, the mask m and the positions i; the generator `rng`, and `state`, which
-# keeps one of two normal numbers.
+# The arrays a, b, s, t, and w, which waits; the mask m and the positions i; the generator `rng`,
+# and `state`, which keeps one of two normal numbers.
 DRAWS = """
 rng.random(n)
 rng.random(out=a)
@@ -72,10 +72,12 @@ np.place(a, m, [1, 2, 3])
 np.put(a, i, b)
 a.cumsum(out=a)
 np.add.accumulate(b, out=a)
-np.maximum.accumulate(a, out=a)
-np.max(a[:70_000].reshape(10, -1), axis=1, out=s)
-np.maximum.reduce(a[:70_000].reshape(10, -1), axis=1, out=s)
-np.any(a[:70_000].reshape(10, -1), axis=1, out=t)
+np.add.accumulate(w, out=w)
+np.max(w[:70_000].reshape(10, -1), axis=1, out=s)
+np.maximum.reduce(w[:70_000].reshape(10, -1), axis=1, out=s)
+np.any(w[:70_000].reshape(10, -1), axis=1, out=t)
+np.copyto(w, b, where=m)
+w.sort(kind="stable")
 a.clip(2, 30, out=a)
 np.take(b, i, out=a, mode="clip")
 np.concatenate([b[: n // 2], b[n // 2 :]], out=a)
@@ -94,7 +96,7 @@ def stop() -> None:
 HANDLERS = {
     "draws": "rng.random(6), rng.integers(0, 9, 3, dtype='i4'), state.randn(3), state.rand()",
     "seeds": "state.seed(3), setattr(rng.bit_generator, 'state', other)",
-    "writes": "a.__setitem__(slice(None, None, 3), 1.25), b.fill(2), s.fill(5), t.fill(1)",
+    "writes": "a.__setitem__(slice(None, None, 3), 1.25), b.fill(2), w.fill(4), s.fill(5), t.fill(1)",
     "interrupts": "stop()",
 }
 
@@ -106,7 +108,8 @@ def new_names(xp: Library) -> dict[str, Any]:
     names["state"].randn()
     arrays = {"a": HELD, "b": HELD[::-1], "m": MASK, "i": PLACES}
     arrays |= {"s": numpy.zeros(10), "t": numpy.zeros(10, bool)}
-    return names | {name: xp.array(value) for name, value in arrays.items()}
+    names |= {name: xp.array(value) for name, value in arrays.items()}
+    return names | {"w": xp.array(HELD) * 1}
 
 
 def plain(x: Any) -> Any:
@@ -135,7 +138,7 @@ class Call:
 
     def outcome(self) -> Any:
         """Return what the program can see: results, arrays, and the next numbers."""
-        arrays = [plain(self.names[name]) for name in "abst"]
+        arrays = [plain(self.names[name]) for name in "abstw"]
         rng, state = self.names["rng"], self.names["state"]
         numbers = rng.integers(0, 2**30, 3, dtype="i4"), state.randn(3), state.rand(2)
         return self.results, arrays, plain(numbers)
