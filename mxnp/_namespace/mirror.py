@@ -75,7 +75,8 @@ def find_counterpart(value: Any, module: str = "numpy") -> Any:
     if known is not None:
         return known
     if isinstance(value, numpy.ufunc):
-        return named(value)
+        wrapper = _counterparts[value] = named(value)
+        return wrapper
     if isinstance(value, _FUNCTIONS) or type(value).__name__ == _COMPILED:
         wrapper = _counterparts[value] = wrap_function(value, module)
         return wrapper

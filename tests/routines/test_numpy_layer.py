@@ -304,6 +304,23 @@ def test_products_of_stacks_are_divided(
     return a @ b, xp.matmul(a, b[..., :1]), a[::2] @ b[::2], a @ b[0], a[0, 0] @ b
 
 
+def test_the_operator_takes_the_way_of_the_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Products of stacks with ``@`` were not divided."""
+    taken = []
+
+    def form(a: Any, b: Any) -> Any:
+        taken.append((a.shape, b.shape))
+        return NotImplemented
+
+    monkeypatch.setattr(mxnp.matmul, "implementation", form)
+    monkeypatch.setattr(mxnp.matmul, "size_rule", "q")
+    a, b = mxnp.ones((5000, 6, 7)), mxnp.ones((5000, 7, 5))
+    assert (a @ b).shape == mxnp.matmul(a, b).shape == (5000, 6, 5)
+    assert taken == [(a.shape, b.shape)] * 2
+
+
 @pytest.mark.parametrize("has_avx512", [False, True])
 def test_sizes_at_which_products_of_stacks_are_divided(
     has_avx512: bool, monkeypatch: pytest.MonkeyPatch

@@ -232,6 +232,7 @@ static inline bool is_stack(PyObject *x)
  * has to multiply them. */
 static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
 {
+    *result = NULL;
     if (!has_large(a, b))
         return false;
     struct function *f =
@@ -239,8 +240,8 @@ static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
     PyObject *args = f ? PyTuple_Pack(2, a, b) : NULL;
     int status = args ? function_record(f, args, NULL, result) : 0;
     Py_XDECREF(args);
-    if (args)
-        return status != 0;
+    if (args || PyErr_Occurred())
+        return status != 0 || PyErr_Occurred();
     return device_has(DEVICE_MATMUL) &&
            device_call(DEVICE_MATMUL, PyTuple_Pack(2, a, b), result) != 0;
 }
@@ -1120,6 +1121,8 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
     struct function *ours = NULL;
     if (PyTuple_Check(positional) && PyDict_Check(named) && are_arrays(types))
         ours = function_that_records(function);
+    if (!ours && PyErr_Occurred())
+        return NULL;
     struct span span = {.is_on = profile_is_on};
     if (span.is_on)
         profile_begin(&span, SPAN_OPERATION, (struct span_name){.function = function});

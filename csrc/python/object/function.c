@@ -139,10 +139,8 @@ struct function *function_that_records(PyObject *original)
         return NULL;
     }
     struct function *f = (struct function *)ours;
-    if (!PyObject_TypeCheck(ours, function_type) || prepare(f) < 0) {
-        PyErr_Clear();
+    if (!PyObject_TypeCheck(ours, function_type) || prepare(f) < 0)
         return NULL;
-    }
     return has_form(f) || has_layer(f) ? f : NULL;
 }
 

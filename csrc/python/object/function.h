@@ -12,7 +12,7 @@ int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObje
 PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs);
 
 /* Return a borrowed reference to the counterpart of a function of NumPy if it records
- * operations, or NULL. */
+ * operations.  Otherwise return NULL, which may be with an exception of a signal handler. */
 struct function *function_that_records(PyObject *original);
 
 /* Return a new copy of a function that applies convert_standard() to its results. */
