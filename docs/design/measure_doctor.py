@@ -1,6 +1,8 @@
 """
 Time each pattern that the doctor reports, and its replacement, in turn.
 
+The last column is the ratio with NumPy in the place of mxnp.
+
 Usage: ``python docs/design/measure_doctor.py [rounds]``.
 """
 
@@ -8,7 +10,9 @@ import statistics
 import sys
 import time
 
-import mxnp as np
+import numpy
+
+import mxnp
 
 SETUP = """
 n, m = 100_000, 300
@@ -57,8 +61,8 @@ PATTERNS = [
     (
         "growing array",
         "o = np.array([])\nfor i in range(10_000): o = np.append(o, i)",
-        "o = np.array([])\nparts = [o]\nfor i in range(10_000): parts.append(i)\n"
-        "o = np.concatenate([np.ravel(part) for part in parts])",
+        "o = np.array([])\nparts = []\nfor i in range(10_000): parts.append(i)\n"
+        "o = np.append(o, parts)",
     ),
     (
         "masked update",
@@ -68,8 +72,8 @@ PATTERNS = [
     ("masked fill, not reported", "Y[Y < 0] = 0", "Y = np.where(Y < 0, 0, Y)"),
     (
         "kept result",
-        "t = X * W\nu = t + W\nnp.synchronize()",
-        "u = (X * W) + W\nnp.synchronize()",
+        "t = X * W\nu = t + W\nfinish()",
+        "u = (X * W) + W\nfinish()",
     ),
 ]
 WAIT = """
@@ -93,10 +97,10 @@ PATTERNS += [
 
 def seconds(code, names):
     """Run compiled code and return its duration."""
-    np.synchronize()
+    mxnp.synchronize()
     begin = time.perf_counter()
     exec(code, names)
-    np.synchronize()
+    mxnp.synchronize()
     return time.perf_counter() - begin
 
 
@@ -104,14 +108,22 @@ def main():
     """Print a line of a table for each pattern."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
     for name, *texts in PATTERNS:
-        names = {"np": np}
-        exec(SETUP, names)
+        libraries = []
+        for np in (mxnp, numpy):
+            libraries.append({"np": np, "finish": mxnp.synchronize})
+            exec(SETUP, libraries[-1])
         codes = [compile(text, name, "exec") for text in texts]
-        taken = [[seconds(code, names) for code in codes] for _ in range(rounds)]
-        before, after = (
+        taken = [
+            [seconds(code, names) for names in libraries for code in codes]
+            for _ in range(rounds)
+        ]
+        before, after, plain, plain_after = (
             statistics.median(times) * 1e3 for times in zip(*taken, strict=True)
         )
-        print(f"| {name} | {before:.3g} ms | {after:.3g} ms | {before / after:.1f} |")
+        print(
+            f"| {name} | {before:.3g} ms | {after:.3g} ms | {before / after:.1f} | "
+            f"{plain / plain_after:.1f} |"
+        )
 
 
 if __name__ == "__main__":

@@ -101,11 +101,13 @@ def _collected(
         return (Rewrite(example, [condition]),)
     piece = source.text(pieces[0])
     parts = f"{name}_parts"
-    joined = f"{prefix}{function}({parts})"
-    if function == "append":
+    joined, begin = f"{prefix}{function}({parts})", f"[{name}]"
+    if function == "append" and _is_number(search, pieces[0]):
+        joined, begin = f"{prefix}append({name}, {parts})", "[]"
+    elif function == "append":
         joined = f"{prefix}concatenate([{prefix}ravel(part) for part in {parts}])"
     lines = [
-        f"{parts} = [{name}]  # before the loop in line {loop.lineno}",  # type: ignore[attr-defined]
+        f"{parts} = {begin}  # before the loop in line {loop.lineno}",  # type: ignore[attr-defined]
         f"{parts}.append({piece})  # in line {node.lineno}",
         f"{name} = {joined}  # after the loop",
     ]
@@ -113,6 +115,28 @@ def _collected(
     if not _stays(search, pieces[0], loop):
         conditions.append(f"`{piece}` is not changed in place later")
     return (Rewrite(lines, conditions),)
+
+
+def _is_number(search: Search, piece: ast.expr) -> bool:
+    """Check whether a piece is certainly a number in each iteration."""
+    if isinstance(piece, (ast.BinOp, ast.UnaryOp)):
+        operands = (part for part in ast.iter_child_nodes(piece))
+        return all(
+            _is_number(search, part) for part in operands if isinstance(part, ast.expr)
+        )
+    if isinstance(piece, ast.Name):
+        return _is_counter(search, piece)
+    rows = search.facts.rows.get(piece, [])
+    is_element = bool(rows) and all(row.elements == row.calls for row in rows)
+    return isinstance(piece, ast.Constant) or is_element
+
+
+def _is_counter(search: Search, name: ast.Name) -> bool:
+    """Check whether a loop over a range binds a name."""
+    for above in search.source.loops(name):
+        if isinstance(above, ast.For) and dotted_name(above.target) == name.id:
+            return dotted_name(getattr(above.iter, "func", above)) == "range"
+    return False
 
 
 def _stays(search: Search, piece: ast.expr, loop: ast.AST) -> bool:
@@ -123,11 +147,7 @@ def _stays(search: Search, piece: ast.expr, loop: ast.AST) -> bool:
         return all(_stays(search, part, loop) for part in piece.elts)
     if isinstance(piece, ast.Subscript):
         return bool(search.facts.elements(piece, "getitem"))
-    if isinstance(piece, ast.Name):
-        for above in search.source.loops(piece):
-            if isinstance(above, ast.For) and dotted_name(above.target) == piece.id:
-                return dotted_name(getattr(above.iter, "func", above)) == "range"
-    return False
+    return isinstance(piece, ast.Name) and _is_counter(search, piece)
 
 
 # -- Masks -----------------------------------------------------------------------------

@@ -113,6 +113,17 @@ class Bindings:
                 return False
         return False
 
+    def is_empty_list(self, name: str) -> bool:
+        """Check whether a name is bound to an empty list just before the loop."""
+        statement = self._source.statement(self._outermost)
+        block = self._source.block(statement)
+        for earlier in reversed(block[: block.index(statement)]):
+            if self._source.names(earlier, name):
+                return isinstance(earlier, ast.Assign) and (
+                    ast.dump(earlier.value) == ast.dump(ast.List([], ast.Load()))
+                )
+        return False
+
     def _is_in_function(self, name: str) -> bool:
         functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
         return any(

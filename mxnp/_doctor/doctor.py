@@ -12,13 +12,23 @@ from mxnp._interop.program_files import is_in_program
 from mxnp._profiler.model import Report
 from mxnp._profiler.report import profile
 
-from . import array_patterns, element_patterns, numpy_patterns, rendering
+from . import (
+    algorithm_patterns,
+    array_patterns,
+    element_patterns,
+    numpy_patterns,
+    rendering,
+)
 from .findings import Finding, Search
 from .syntax import Facts, Source
 
 # In this order, because a node that one pattern claims is left out by the next ones.
 PATTERNS: tuple[Callable[[Search], Iterable[Finding]], ...] = (
     array_patterns.growing_arrays,
+    algorithm_patterns.sorting_loops,
+    algorithm_patterns.grouped_reductions,
+    algorithm_patterns.inverse_products,
+    algorithm_patterns.python_functions,
     element_patterns.element_loops,
     element_patterns.builtin_reductions,
     element_patterns.comprehensions,

@@ -11,6 +11,7 @@ from .bindings import integer
 from .findings import Finding, Search, summed
 from .syntax import COMPREHENSIONS, LOOPS, PURE, assigned, dotted_name, is_stored
 from .vectorization import (
+    REORDERED,
     CannotError,
     Rewrite,
     parenthesized,
@@ -36,7 +37,8 @@ def element_loops(search: Search) -> Iterator[Finding]:
     for loop in ast.walk(search.source.tree):
         if not isinstance(loop, ast.For) or loop in search.claimed:
             continue
-        calls, seconds = summed(_element_rows(search, loop))
+        rows = [row for _, row in search.facts.within(loop)]
+        calls, seconds = max((row.calls for row in rows), default=0), summed(rows)[1]
         if calls < _LEAST_ELEMENTS:
             continue
         try:
@@ -47,9 +49,9 @@ def element_loops(search: Search) -> Iterator[Finding]:
         yield search.finding(
             "element loop",
             loop,
-            (calls, _ELEMENTS, seconds),
-            "Each element becomes a Python object. Operations on whole arrays compute "
-            "all elements in one pass.",
+            (calls, "iterations", seconds),
+            "Each iteration creates Python objects, or calls NumPy for a few elements. "
+            "Operations on whole arrays compute all elements in one pass.",
             rewrite,
         )
 
@@ -111,22 +113,11 @@ def _reduction(
     text = f"{array}.{name}({'axis=0' * is_deep})"
     if start:
         text = f"{search.source.text(start[0])} + {text}"
-    if name == "sum" and not is_deep:
-        conditions.append("the last digits may differ (it adds in another order)")
+    if name == "sum" and not (is_deep or isinstance(first, ast.Compare)):
+        conditions.append(REORDERED)
     elif name in ("max", "min"):
         conditions.append(f"no element of `{array}` is NaN")
-    return Rewrite([_restated(search, call, text)], conditions)
-
-
-def _restated(search: Search, node: ast.expr, text: str) -> str:
-    """Return the statement around an expression with another text in its place."""
-    above = search.source.parent(node)
-    if " + " in text and not isinstance(above, ast.stmt):
-        text = f"({text})"
-    statement = search.source.statement(node)
-    if isinstance(statement, (*LOOPS, ast.If, ast.With, ast.FunctionDef, ast.Try)):
-        return text
-    return search.source.text(statement, lambda part: text if part is node else None)
+    return Rewrite([search.restated(call, text)], conditions)
 
 
 def comprehensions(search: Search) -> Iterator[Finding]:
@@ -151,10 +142,10 @@ def comprehensions(search: Search) -> Iterator[Finding]:
         ):
             is_bare = all(part not in text for part in "+-*/(<>=&|~%@")
             text = f"{search.source.text(above.func)}({text})" if is_bare else text
-            new = _restated(search, above, text)
+            new = search.restated(above, text)
         else:
             text = f"{text if text.isidentifier() else f'({text})'}.tolist()"
-            new = _restated(search, node, text)
+            new = search.restated(node, text)
             rewrite.conditions.append("Python numbers can replace NumPy scalars")
         yield search.finding(
             "list of elements",
@@ -278,9 +269,10 @@ def scalar_reads(search: Search) -> Iterator[Finding]:
             "scalar reads",
             loop,
             (calls, _ELEMENTS, seconds),
-            "Each read of an element creates a NumPy scalar. A list holds Python "
-            "numbers; it pays off if most of the array is read. If no element depends "
-            "on another, operations on whole arrays are faster still.",
+            "Each read of an element creates a NumPy scalar. With a list of Python "
+            "numbers such loops are 1.1 to 2.5 times as fast, if most of the array is "
+            "read. Operations on whole arrays gain far more, if no element depends on "
+            "another.",
             rewrite,
             is_example=is_example,
         )
@@ -301,7 +293,7 @@ def _iterated_list(search: Search, node: ast.AST) -> Rewrite | None:
         text = f"{parenthesized(array, source.text(array))}.tolist()"
         if dotted_name(node.func) != "list":
             text = source.text(node, lambda part: text if part is array else None)
-        return Rewrite([_restated(search, node, text)], [condition])
+        return Rewrite([search.restated(node, text)], [condition])
     if isinstance(node, ast.For):
         array = node.iter
     elif isinstance(node, COMPREHENSIONS):
@@ -316,7 +308,7 @@ def _iterated_list(search: Search, node: ast.AST) -> Rewrite | None:
     text = f"{parenthesized(array, source.text(array))}.tolist()"
     changed = source.text(node, lambda part: text if part is array else None)
     if not isinstance(node, ast.For):
-        changed = _restated(search, node, changed)
+        changed = search.restated(node, changed)
     return Rewrite([changed], [condition])
 
 

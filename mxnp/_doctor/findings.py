@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from mxnp._profiler.model import Row
 
-from .syntax import Facts, Source
+from .syntax import LOOPS, Facts, Source
 from .vectorization import Rewrite
 
 
@@ -82,6 +82,16 @@ class Search:
     def claim(self, node: ast.AST) -> None:
         """Reserve a node and everything in it for one finding."""
         self.claimed.update(ast.walk(node))
+
+    def restated(self, node: ast.expr, text: str) -> str:
+        """Return the statement around an expression with another text in its place."""
+        above = self.source.parent(node)
+        if " + " in text and not isinstance(above, ast.stmt):
+            text = f"({text})"
+        statement = self.source.statement(node)
+        if isinstance(statement, (*LOOPS, ast.If, ast.With, ast.FunctionDef, ast.Try)):
+            return text
+        return self.source.text(statement, lambda part: text if part is node else None)
 
     def finding(
         self,

@@ -98,7 +98,7 @@ def mostly_numpys(search: Search) -> Iterator[Finding]:
     families: dict[str, list[tuple[ast.AST, Row]]] = defaultdict(list)
     for node, rows in search.facts.rows.items():
         for row in rows:
-            if row.backend == "numpy" and _family(row):
+            if row.backend == "numpy" and _family(row) and node not in search.claimed:
                 families[_family(row)].append((node, row))
     for family, found in families.items():
         calls, seconds = summed(row for _, row in found)
@@ -110,7 +110,7 @@ def mostly_numpys(search: Search) -> Iterator[Finding]:
         yield search.finding(
             "NumPy's function",
             node,
-            (calls, f"calls of {family}", seconds),
+            (calls, f"call{'s' * (calls > 1)} of {family}", seconds),
             f"NumPy computes {row.operation}, with the libraries that it was built "
             "with. mxnp can only avoid work around it, so the function itself decides "
             "how long the program takes.",

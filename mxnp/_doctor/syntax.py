@@ -81,7 +81,7 @@ class Source:
         """
         above = self._parents.get(node)
         is_lazy = isinstance(node, ast.Call) and dotted_name(node.func) in _LAZY
-        is_array = is_lazy or isinstance(node, (ast.Name, ast.Attribute))
+        is_array = is_lazy or isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
         if above is None or not is_array or getattr(above, "iter", None) is not node:
             return node
         return self._parents[above] if isinstance(above, ast.comprehension) else above
@@ -146,6 +146,21 @@ class Source:
             for node in ast.walk(within)
             if isinstance(node, ast.Name) and node.id == name
         ]
+
+    def only_value(self, name: str) -> ast.expr | None:
+        """Return the value of the only assignment to a name in the file, or None."""
+        stores = [use for use in self.names(self.tree, name) if is_stored(use)]
+        above = self._parents[stores[0]] if len(stores) == 1 else None
+        return above.value if isinstance(above, ast.Assign) else None
+
+    def only_function(self, name: str) -> ast.FunctionDef | None:
+        """Return the only function of the file that has a name, or None."""
+        found = [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.FunctionDef) and node.name == name
+        ]
+        return found[0] if len(found) == 1 else None
 
     def is_shared(self, name: str, scope: ast.AST) -> bool:
         """Check whether other functions may use a name of this scope."""

@@ -27,6 +27,8 @@ class vectorize(numpy.vectorize):  # noqa: N801
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function over the broadcast arguments; see `numpy.vectorize`."""
+        if not self.excluded:
+            return _counted_call(self, *args, **kwargs)
 
         def given(place: int | str, x: Any) -> Any:
             return x if place in self.excluded else unwrap(x)
@@ -34,6 +36,10 @@ class vectorize(numpy.vectorize):  # noqa: N801
         kwargs = {name: given(name, value) for name, value in kwargs.items()}
         positional = [given(place, x) for place, x in enumerate(args)]
         return wrap(super().__call__(*positional, **kwargs))
+
+
+_counted_call = Function(numpy.vectorize.__call__)
+_counted_call.__qualname__ = "vectorize"
 
 
 class IteratorType(type):

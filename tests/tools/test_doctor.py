@@ -10,6 +10,8 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.beginners import PROGRAMS, rewritten
+from support.beginners import SETUP as BEGIN
 from support.lanes import needs_fusion
 
 import mxnp as np
@@ -217,11 +219,68 @@ def test_loop_is_rewritten(case, tmp_path):
     assert "\n".join(found.rewrite) == expected
     assert found.conditions == (conditions[0] if conditions else ())
     assert not found.is_example
-    assert found.line == SETUP.count("\n") + 1
+    *before, _ = written.partition("for ")[0].split("\n")
+    assert found.line == SETUP.count("\n") + len(before) + 1
     assert found.count >= 1000
-    rewritten = Run(tmp_path, SETUP + expected, "rewritten")
+    rewritten = Run(tmp_path, SETUP + "\n".join([*before, expected]), "rewritten")
     assert rewritten.findings == []
     same(program, rewritten, is_close=bool(conditions))
+
+
+ROWS = ("`d` is an array with two axes",)
+APART = (*ROWS, "`d` shares no memory with `x`")
+LOOPS |= {
+    "rows": ("for i in range(n): d[i] = x[i]", "d[:n] = x[:n, None]", APART),
+    "rows of all columns": (
+        "for i in range(n): d[i, :] = d[i, :] * x[i]",
+        "d[:n] = d[:n] * x[:n, None]",
+        APART,
+    ),
+    "columns are rows": (
+        "c = d.T.copy()\nfor i in range(n): y[i] = c[:, i].max()",
+        "y[:n] = c.T[:n].max(axis=-1)",
+        ("`c` is an array with two axes",),
+    ),
+    "Python's max of rows": (
+        "for i in range(n): y[i] = max(d[i])",
+        "y[:n] = d[:n].max(axis=-1)",
+        ROWS,
+    ),
+    "list with other elements": (
+        "o = [b]\nfor i in range(n): o.append(x[i] * a)",
+        "o.extend(x[:n] * a)",
+    ),
+    "copy in a list": (
+        "o = []\nfor v in x: o.append(v)",
+        "o = x.copy()",
+        ("`o` can be an array",),
+    ),
+    "selected elements": (
+        "o = []\nfor i in range(n):\n    if x[i] > 0: o.append(x[i] * a)",
+        "o = (x[:n] * a)[x[:n] > 0]",
+        ("`o` can be an array",),
+    ),
+    "row and element": (
+        "for i in range(n): y[i] = np.max(d[i] * x[i] - a)",
+        "y[:n] = np.max(d[:n] * x[:n, None] - a, axis=-1)",
+        (*ROWS, "`a` is a number or has one axis"),
+    ),
+    "pairs in a list": (
+        "o = []\nfor i in range(40):\n    for j in range(50): o.append(p[i, j])",
+        "o = p[:40, :50].flatten()",
+        ("`o` can be an array",),
+    ),
+    "random numbers": (
+        "for i in range(n): y[i] = x[i] + rng.uniform(0, 1)",
+        "y[:n] = x[:n] + rng.uniform(0, 1, size=n)",
+        ("the random numbers can be drawn in another order",),
+    ),
+    "random numbers for elements": (
+        "for v in x: t += v * rng.random()",
+        "t += (x * rng.random(size=len(x))).sum()",
+        ("the random numbers can be drawn in another order", *DIGITS),
+    ),
+}
 
 
 REFUSED = {
@@ -236,11 +295,16 @@ REFUSED = {
     "else": "for i in range(n): y[i] = x[i]\nelse: y[0] = 1",
     "last element is used": "for i in range(n):\n    v = x[i]\n    y[i] = v\nprint(v, file=__import__('io').StringIO())",
     "count is used": "for i in range(n): y[i] = x[i]\nt = i * 1.0",
-    "running sum": "for i in range(n):\n    t += x[i]\n    y[i] = t",
+    "sum before": "for i in range(n):\n    y[i] = t\n    t += x[i]",
+    "running product": "t = 1.0\nfor i in range(n):\n    t *= x[i]\n    y[i] = t",
+    "two appends": "o = []\nfor v in x:\n    o.append(v)\n    o.append(-v)",
+    "drawn under a condition": "for i in range(n):\n    if x[i] > 0: y[i] = rng.random()",
+    "sum of a row of another": "for i in range(n): d[i] = x[i] + d[i - 1].max() * 0.1",
+    "row that stays": "for i in range(n):\n    v = p * a\n    y[i] = v.max() * x[i]",
+    "windows in the middle": "for i in range(5, n): y[i] = x[i - 5:i].sum()",
     "sum of a part": "for i in range(40):\n    for j in range(50): t += x[i]",
     "stored and gathered": "for i in range(n): h[k[i]] += h[k[i]] * x[i]",
     "scattered": "for i in range(n): h[k[i]] = x[i]",
-    "rows": "for i in range(n): d[i] = x[i]",
     "guarded index": "for i in range(n):\n    if k[i] < 40: y[i] = x[k[i]]",
     "chained": "for i in range(n):\n    if -1 < x[i] < 1: y[i] = x[i]",
     "a list": "v = [1.0] * n\nfor i in range(n): y[i] = v[i]",
@@ -515,13 +579,13 @@ def test_reads_are_those_of_a_list(case, tmp_path):
 
 GROWING = {
     "append": (
-        "o = np.array([])\nfor i in range(50):\n    o = np.append(o, i * 2)",
+        "o = np.array([])\nfor i in range(50):\n    o = np.append(o, [i, x[i]])",
         (
             "o_parts = [o]  # before the loop in line {loop}",
-            "o_parts.append(i * 2)  # in line {line}",
+            "o_parts.append([i, x[i]])  # in line {line}",
             "o = np.concatenate([np.ravel(part) for part in o_parts])  # after the loop",
         ),
-        "o = np.array([])\no_parts = [o]\nfor i in range(50):\n    o_parts.append(i * 2)\n"
+        "o = np.array([])\no_parts = [o]\nfor i in range(50):\n    o_parts.append([i, x[i]])\n"
         "o = np.concatenate([np.ravel(part) for part in o_parts])",
     ),
     "rows": (
@@ -869,6 +933,89 @@ def test_arrays_of_numpy_without_names_are_reported(tmp_path):
     assert rewritten.names["total"] == program.names["total"]
 
 
+# -- Programs of beginners -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_of_a_beginner(name, tmp_path):
+    program = PROGRAMS[name]
+    setup = f"import mxnp as np\nn, m = 1500, 40\n{BEGIN}"
+    run = Run(tmp_path, setup + program.text)
+    first = setup.count("\n")
+    (found,) = [each for each in run.findings if each.line == first + program.line]
+    assert {each.pattern for each in run.findings} == {program.pattern}
+    lines = program.rewrite.format(*range(first, first + 9)).split("\n")
+    assert found.rewrite == tuple(lines)
+    assert not found.is_example
+    after = Run(tmp_path, setup + rewritten(program), "rewritten")
+    assert not {found.pattern for found in after.findings} - {"scalar reads"}
+    compared = [
+        (run.names[key], after.names[key])
+        for key in ("y", "s", "means", "deviations")
+        if key in run.names
+    ]
+    assert compared
+    for one, other in compared:
+        if program.result == "exact":
+            numpy.testing.assert_array_equal(one, other, strict=True)
+        else:
+            tolerance = 0.05 if program.result == "random" else 1e-9
+            numpy.testing.assert_allclose(one, other, rtol=tolerance)
+
+
+REFUSED_FUNCTIONS = {
+    "unknown": "y = np.vectorize(math.floor)(x)",
+    "statement": "def f(v):\n    z = v * 2\n    return z\ny = np.vectorize(f)(x)",
+    "no name": "y = np.vectorize(lambda v: v * 2)(x + 1)",
+    "constant": "y = np.vectorize(lambda v: 1)(x)",
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_FUNCTIONS)
+def test_unknown_function_of_vectorize_gets_an_example(case, tmp_path):
+    program = Run(tmp_path, SETUP + REFUSED_FUNCTIONS[case])
+    found = program.only("Python function")
+    assert found.is_example
+    assert found.rewrite == ("np.where(condition, values, others)",)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "f = np.vectorize(lambda v, u: max(v, u) if v > u else -u)\ny = f(x, w)",
+        "@np.vectorize\ndef f(v, u):\n    if v > u:\n        return v\n"
+        "    elif u > 0:\n        return u\n    return -1.0\ny = f(x, w)",
+    ],
+)
+def test_function_of_vectorize_is_an_expression(written, tmp_path):
+    program = Run(tmp_path, SETUP + written)
+    found = program.only("Python function")
+    assert found.line == SETUP.count("\n") + written.count("\n") + 1
+    assert found.conditions[:2] == (
+        "`x` and `w` are arrays",
+        "the first result has the dtype of all results",
+    )
+    same(program, Run(tmp_path, SETUP + found.rewrite[0], "rewritten"))
+
+
+ALMOST = {
+    "no exchange": "for i in range(60):\n    for j in range(59):\n"
+    "        if y[j] > y[j + 1]: y[j], y[j + 1] = x[j + 1], x[j]",
+    "other test": "for i in range(60):\n    for j in range(59):\n"
+    "        if x[j] > x[j + 1]: y[j], y[j + 1] = y[j + 1], y[j]",
+    "other label": "for i in range(1, 20): h[i] = x[k == i - 1].sum()",
+    "greatest of a group": "for i in range(20): h[i] = x[k == i].max(initial=0)",
+    "inverse alone": "y = np.linalg.inv(p[:40, :40])",
+}
+
+
+@pytest.mark.parametrize("case", ALMOST)
+def test_programs_that_are_not_one_function(case, tmp_path):
+    program = Run(tmp_path, SETUP + ALMOST[case])
+    patterns = {found.pattern for found in program.findings}
+    assert patterns <= {"scalar reads", "NumPy's function"}
+
+
 # -- Output ----------------------------------------------------------------------------
 
 
@@ -912,7 +1059,7 @@ def test_command_line_prints_to_the_standard_error(tmp_path):
     head, blank, where, cost, *rest = done.stderr.split("\n")
     assert (head, blank) == ("Doctor: 1 finding", "")
     assert where == "program.py:4  for i in range(len(x)):"
-    assert cost.startswith("  element loop: 10,000 elements one by one, ")
+    assert cost.startswith("  element loop: 5,000 iterations, ")
     assert cost.endswith("% of the array work")
     assert rest[-3:-1] == [
         "  Rewrite, with the same result:",

@@ -1,0 +1,208 @@
+"""Patterns of loops and expressions for which there is one function of NumPy."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .bindings import Bindings
+from .findings import Finding, Search, summed
+from .syntax import LOOPS, dotted_name
+from .vectorization import DIGITS, REORDERED, CannotError, Rewrite, vectorized_function
+
+_LEAST = 1000  # elements that are exchanged, or that vectorize passes to a function
+_LEAST_GROUPS = 10
+
+
+def python_functions(search: Search) -> Iterator[Finding]:
+    """Find calls of the functions that vectorize makes."""
+    for node, rows in list(search.facts.rows.items()):
+        counted = [row for row in rows if row.operation == "vectorize"]
+        n = sum(row.elements for row in counted)
+        if n < _LEAST or not isinstance(node, ast.Call):
+            continue
+        is_example = False
+        try:
+            text, conditions = vectorized_function(node, search.facts)
+            rewrite = Rewrite([search.restated(node, text)], conditions)
+        except CannotError:
+            is_example = True
+            where = f"{search.source.numpy}.where(condition, values, others)"
+            rewrite = Rewrite([where], ["the function chooses between values"])
+        search.claim(node)
+        yield search.finding(
+            "Python function",
+            node,
+            (n, "calls of a Python function", summed(counted)[1]),
+            "vectorize calls the function for each element, as a loop does. Operations "
+            "on whole arrays compute all elements in one pass.",
+            rewrite,
+            is_example=is_example,
+        )
+
+
+def sorting_loops(search: Search) -> Iterator[Finding]:
+    """Find loops that exchange elements of an array until they are in order."""
+    source = search.source
+    for node in ast.walk(source.tree):
+        name = _exchanged(search, node)
+        loops = [loop for loop in source.loops(node) if isinstance(loop, LOOPS)]
+        if not name or len(loops) < 2:
+            continue
+        outermost = loops[-1]
+        calls, seconds = summed(row for _, row in search.facts.within(outermost))
+        if calls < _LEAST:
+            continue
+        search.claim(outermost)
+        yield search.finding(
+            "sorting loop",
+            outermost,
+            (calls, "reads and writes of elements", seconds),
+            "The loops compare and exchange single elements. sort() does not create "
+            "Python objects, and needs fewer comparisons.",
+            Rewrite(
+                [f"{name}.sort()"], [f"the loops sort `{name}` in ascending order"]
+            ),
+        )
+
+
+def _exchanged(search: Search, node: ast.AST) -> str:
+    """Return the array of ``if a[i] > a[j]: a[i], a[j] = a[j], a[i]``, or ""."""
+    match node:
+        case ast.If(
+            test=ast.Compare(left=left, comparators=[right]),
+            body=[
+                ast.Assign(
+                    targets=[ast.Tuple(elts=[ast.Subscript() as one, other])],
+                    value=ast.Tuple(elts=values),
+                )
+            ],
+            orelse=[],
+        ):
+            pass
+        case _:
+            return ""
+    stored = [search.source.text(part) for part in (one, other)]
+    read = [search.source.text(part) for part in values]
+    compared = {search.source.text(part) for part in (left, right)}
+    is_exchange = stored == read[::-1] and compared == {*stored}
+    elements = search.facts.elements(one, "setitem")
+    return dotted_name(one.value) if is_exchange and elements else ""
+
+
+def grouped_reductions(search: Search) -> Iterator[Finding]:
+    """Find loops over groups that select each group with a comparison of labels."""
+    source = search.source
+    for loop in ast.walk(source.tree):
+        match loop:
+            case ast.For(
+                target=ast.Name(id=index),
+                iter=ast.Call(func=ast.Name(id="range"), args=[stop]),
+                body=[statement],
+                orelse=[],
+            ):
+                pass
+            case _:
+                continue
+        rows = [row for _, row in search.facts.within(loop)]
+        calls = sum(row.calls for row in rows if row.operation == "equal")
+        target, value = _stored(search, statement, index, stop)
+        if not target or value is None or calls < _LEAST_GROUPS:
+            continue
+        rewrite = _counted(search, value, index, source.text(stop))
+        if rewrite is None:
+            continue
+        rewrite.lines[0] = f"{target} = {rewrite.lines[0]}"
+        search.claim(loop)
+        yield search.finding(
+            "loop over groups",
+            loop,
+            (calls, "comparisons of all labels", summed(rows)[1]),
+            "Each iteration compares all labels with one. bincount reads them once for "
+            "all groups.",
+            rewrite,
+        )
+
+
+def _stored(
+    search: Search, statement: ast.stmt, index: str, stop: ast.expr
+) -> tuple[str, ast.expr | None]:
+    """Return where an iteration stores its value, for all iterations, and the value."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Subscript(value=array, slice=ast.Name(id=key))], value=value
+        ) if key == index and dotted_name(array):
+            return f"{dotted_name(array)}[:{search.source.text(stop)}]", value
+        case ast.Expr(
+            value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"))
+        ) if Bindings(search.facts, statement).is_empty_list(name):
+            return name, statement.value.args[0]  # type: ignore[attr-defined]
+    return "", None
+
+
+def _counted(search: Search, value: ast.expr, index: str, stop: str) -> Rewrite | None:
+    """Rewrite the sum, the mean or the number of the elements of a group."""
+    source = search.source
+    if not isinstance(value, ast.Call) or len(value.args) > 1 or value.keywords:
+        return None
+    if value.args:
+        name, reduced = source.function(value.func), value.args[0]
+    elif isinstance(value.func, ast.Attribute):
+        name, reduced = value.func.attr, value.func.value
+    else:
+        return None
+    weights = ""
+    if isinstance(reduced, ast.Subscript) and name in ("sum", "mean"):
+        weights, reduced = dotted_name(reduced.value), reduced.slice
+    elif name not in ("sum", "count_nonzero"):
+        return None
+    if isinstance(reduced, ast.Call) and source.function(reduced.func) == "where":
+        reduced = reduced.args[0]
+    match reduced:
+        case ast.Compare(
+            left=labels, ops=[ast.Eq()], comparators=[ast.Name(id=key)]
+        ) if key == index and dotted_name(labels):
+            pass
+        case _:
+            return None
+    bincount, label = f"{source.numpy}.bincount", dotted_name(labels)
+    n = f"{bincount}({label}, minlength={stop})[:{stop}]"
+    conditions = [f"`{label}` has one axis, and integers that are not negative"]
+    if weights:
+        conditions.append(REORDERED)
+    total = f"{bincount}({label}, {weights}, minlength={stop})[:{stop}]"
+    texts = {"sum": total, "mean": f"{total} / {n}"}
+    return Rewrite([texts[name] if weights else n], conditions)
+
+
+def inverse_products(search: Search) -> Iterator[Finding]:
+    """Find products of an inverse, which solve() computes without the inverse."""
+    source = search.source
+    for node in ast.walk(source.tree):
+        match node:
+            case (
+                ast.BinOp(left=inverse, op=ast.MatMult(), right=right)
+                | ast.Call(func=ast.Attribute(attr="dot"), args=[inverse, right])
+                | ast.Call(func=ast.Attribute(value=inverse, attr="dot"), args=[right])
+            ) if isinstance(inverse, ast.Call) and len(inverse.args) == 1:
+                pass
+            case _:
+                continue
+        if source.function(inverse.func) != "linalg.inv":
+            continue
+        calls = summed(search.facts.rows.get(inverse, []))[0]
+        seconds = summed(row for _, row in search.facts.within(node))[1]
+        matrix = source.text(inverse.args[0])
+        function = source.text(inverse.func).removesuffix("inv") + "solve"
+        search.claim(node)
+        yield search.finding(
+            "product of an inverse",
+            node,
+            (calls, f"inverse{'s' * (calls > 1)}", seconds),
+            "solve() computes the product without the inverse. That takes less time "
+            "and is more exact.",
+            Rewrite(
+                [search.restated(node, f"{function}({matrix}, {source.text(right)})")],
+                [f"`{matrix}` has two axes", DIGITS.format("another algorithm")],
+            ),
+        )
