@@ -84,7 +84,7 @@ def examine(report: Report) -> rendering.Diagnosis:
         if not listed:
             listed = [each for each in findings if each.seconds >= share * array]
     rest = [finding for finding in findings if finding not in listed]
-    return rendering.Diagnosis(listed, rest, array)
+    return rendering.Diagnosis(listed, rest, report)
 
 
 @frameless_members

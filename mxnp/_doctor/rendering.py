@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from html import escape
 
 from mxnp._engine import figures
-from mxnp._profiler.text import percent, place
+from mxnp._profiler.model import Report
+from mxnp._profiler.text import percent, place, summary
 
 from .findings import Finding
 
@@ -24,13 +25,13 @@ class Diagnosis:
     ----------
     listed, rest : list of Finding
         The findings to show, and the smaller ones, which are only counted.
-    array_seconds : float
-        The time of all array work.
+    report : Report
+        The counts of the program.
     """
 
     listed: list[Finding]
     rest: list[Finding]
-    array_seconds: float
+    report: Report
 
 
 def head(diagnosis: Diagnosis) -> str:
@@ -52,6 +53,7 @@ def text(diagnosis: Diagnosis) -> str:
             lines += _indented(_conditions(finding))
     if diagnosis.rest:
         lines += ["", _left_out(diagnosis)]
+    lines += ["", *textwrap.wrap(_bound(diagnosis.report), _WIDTH)]
     return "\n".join(lines)
 
 
@@ -73,6 +75,7 @@ def html(diagnosis: Diagnosis) -> str:
         parts.append(f'<div class="finding">{"".join(lines)}</div>')
     if diagnosis.rest:
         parts.append(f"<p>{escape(_left_out(diagnosis))}</p>")
+    parts.append(f"<p>{escape(_bound(diagnosis.report))}</p>")
     return "".join(parts)
 
 
@@ -86,7 +89,7 @@ def _cost(finding: Finding, diagnosis: Diagnosis) -> str:
     seconds = figures.time(finding.seconds)
     if finding.unit == "waits":  # while operations of other lines run
         return f"{begin}{seconds} in all"
-    share = percent(finding.seconds, diagnosis.array_seconds)
+    share = percent(finding.seconds, diagnosis.report.total.array)
     return f"{begin}{seconds}, {share} of the array work"
 
 
@@ -104,6 +107,20 @@ def _left_out(diagnosis: Diagnosis) -> str:
     seconds = figures.time(sum(finding.seconds for finding in diagnosis.rest))
     more = figures.count(len(diagnosis.rest), "smaller finding")
     return f"{more} left out, {seconds} in all"
+
+
+def _bound(report: Report) -> str:
+    """Return how much faster the program would be if array work took no time."""
+    wall, array = report.total.wall, report.total.array
+    if array == 0:
+        return f"{summary(report)}: mxnp cannot make the program faster."
+    rest = max(wall - array, wall / 100)
+    most = f"{wall / rest:.3g} times as fast{' or more' * (wall - array < rest)}"
+    return (
+        f"{summary(report)}. If this work took no time, the program would be about "
+        f"{most}: without other changes, mxnp cannot gain more. Whether "
+        "it is faster than with NumPy, only a run without mxnp shows."
+    )
 
 
 def _indented(text: str) -> list[str]:

@@ -156,11 +156,11 @@ def test_the_doctor_of_a_cell(shell, capsys):
     out = capsys.readouterr().out
     assert out.startswith("Doctor: 1 finding\n")
     assert "Cell In[" in out
-    assert "in array work" not in out
+    assert "Lines and operations" not in out
     shell.run_cell(f"%%mxnp --doctor --report\n{DEFECT}")
     out = capsys.readouterr().out
     assert "Doctor: 1 finding\n" in out
-    assert "in array work" in out
+    assert "Lines and operations" in out
 
 
 def test_the_page_of_a_doctor_has_its_findings(shell, monkeypatch, tmp_path):
