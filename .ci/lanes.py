@@ -121,7 +121,7 @@ LANES = {
         '"$CI_PYTHON" -m venv "$CI_FOLDER/venv"',
         "again pip install --quiet uv",
         "again uv pip install --quiet -r pyproject.toml --extra test-all --extra lint"
-        " --extra docs --extra report build meson-python ndindex pytest-json-report",
+        " --extra docs build meson-python ndindex pytest-json-report",
         needs=(),
     ),
     # The only build of a release. The command of the README uses its folder again.

@@ -182,7 +182,7 @@ def _report_session(
 
     try:
         return report_session.ReportSession(options, _program_name(args))
-    except (ImportError, OSError) as error:
+    except OSError as error:
         _refuse(str(error))
 
 

@@ -34,16 +34,12 @@ class ReportSession:
 
     Raises
     ------
-    ImportError
-        If a report as text is requested and rich is not installed.
     OSError
         If a file cannot be written.
     """
 
     def __init__(self, options: ReportOptions, program: str) -> None:
         kinds = {kind for kind, _ in options.outputs}
-        if "text" in kinds and not text.is_possible():
-            raise ImportError(text.MISSING)
         self._options = options
         self._files = [(kind, _opened(file)) for kind, file in options.outputs]
         measured = doctor if options.is_doctor else profile

@@ -163,20 +163,13 @@ class profile:  # noqa: N801
 
     def print(self, file: TextIO | None = None) -> None:
         """
-        Print the report as tables. This requires the package rich.
+        Print the report as tables.
 
         Parameters
         ----------
         file : file object, optional
             Where to print, by default ``sys.stdout``.
-
-        Raises
-        ------
-        ImportError
-            If rich is not installed.
         """
-        if not _table.is_possible():
-            raise ImportError(_table.MISSING)
         _table.print_report(self.report, file)
 
     def to_json(self, file: Any = None) -> str:
@@ -235,7 +228,9 @@ class profile:  # noqa: N801
         return f"<mxnp.profile: {_table.summary(self.report)}>"
 
     def __rich__(self) -> Any:
-        return _table.render(self.report)
+        from rich.text import Text  # rich calls this
+
+        return Text(_table.render(self.report), no_wrap=True)
 
     def _repr_html_(self) -> str:
         report = self.report

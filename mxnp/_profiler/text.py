@@ -1,29 +1,22 @@
-"""Show a report as tables on a terminal, with rich."""
+"""Show a report as tables of plain text."""
 
 from __future__ import annotations
 
-import importlib.util
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence, Sized
 from pathlib import Path
-from typing import Any
+from typing import TextIO
 
 from mxnp._engine import figures, places
 from mxnp._engine.devices import GPU
 
 from .model import Line, Report, Row
 
-MISSING = (
-    "a report as text requires rich: install it with `pip install 'mxnp[report]'`, "
-    "or use the forms json or html"
-)
 TITLES = {GPU: "GPU", "cpu": "engine", "numpy": "NumPy"}
-_STYLES = {GPU: "green", "cpu": "cyan", "numpy": "yellow"}
 _MOST_LINES = 20  # shown in a table
 _LEAST_WIDTH = 120  # in columns, if the output is not a terminal
-
-
-def is_possible() -> bool:
-    """Check whether rich is installed."""
-    return importlib.util.find_spec("rich") is not None
 
 
 def used_backends(report: Report) -> list[str]:
@@ -77,155 +70,128 @@ def _number(n: int) -> str:
     return f"{n:,}" if n < 10**7 else f"{n:.2e}"
 
 
-def render(report: Report) -> Any:
-    """Return the renderable object that rich prints."""
-    from rich.console import Group
-    from rich.text import Text
-
-    parts: list[Any] = [_line_table(report)] if report.rows else []
+def render(report: Report, width: int = _LEAST_WIDTH) -> str:
+    """Return the report as tables of a width, and sentences about the whole."""
+    tables = [_line_table(report, width)] if report.rows else []
     if report.waits:
-        parts.append(_wait_table(report))
+        tables.append(_wait_table(report, width))
     if report.conversions:
-        parts.append(_conversion_table(report))
-    parts += [Text(sentence) for sentence in _sentences(report)]
-    parts.append(Text(summary(report), style="bold"))
-    return Group(*parts)
+        tables.append(_conversion_table(report, width))
+    return "\n".join([*tables, *_sentences(report), summary(report)])
 
 
-def _table(title: str, *columns: tuple[str, dict[str, Any]]) -> Any:
-    from rich import box
-    from rich.table import Table
+def _table(
+    title: str, names: list[str], rows: list[tuple[str, ...]], width: int
+) -> str:
+    """Return a table with a wide first column and right-aligned others.
 
-    table = Table(
-        title=title,
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        expand=True,
-    )
-    for name, options in columns:
-        table.add_column(name, **options)
-    return table
+    Further lines of the first cell are below the row, indented and wrapped. Its first
+    line is cut at the width of the column.
+    """
+    columns = [*zip(names, *(row[1:] for row in rows), strict=True)]
+    widths = [max(map(len, column)) for column in columns]
+    first = max(width - 1 - sum(n + 3 for n in widths), 20)
+
+    def line(text: str, cells: Sequence[str]) -> str:
+        cut = text if len(text) <= first else f"{text[: first - 1]}…"
+        ends = [f"   {cell:>{n}}" for cell, n in zip(cells, widths, strict=True)]
+        return f" {cut:{first}}{''.join(ends)}".rstrip()
+
+    lines = [title, line("", names), f" {'─' * (width - 1)}"]
+    for text, *cells in rows:
+        head, *others = text.split("\n")
+        lines.append(line(head, cells))
+        blank = [""] * len(names)
+        for other in others:
+            indent = {"initial_indent": "  ", "subsequent_indent": "  "}
+            wrapped = textwrap.wrap(other, first, **indent)  # type: ignore[arg-type]
+            lines += [line(part, blank) for part in wrapped]
+    return "\n".join([*lines, ""])
 
 
-def _right(width: int, **options: Any) -> dict[str, Any]:
-    return {"justify": "right", "no_wrap": True, "min_width": width, **options}
+def _more(rest: Sized, *cells: str) -> list[tuple[str, ...]]:
+    """Return the last row of a table, which sums up the rows that are left out."""
+    return [(figures.count(len(rest), "more line"), *cells)] if rest else []
 
 
-def _line_table(report: Report) -> Any:
-    from rich.text import Text
-
+def _line_table(report: Report, width: int) -> str:
     columns = used_backends(report)
-    table = _table(
-        "Lines and operations",
-        ("", {"overflow": "ellipsis", "no_wrap": True, "ratio": 1}),
-        ("calls", _right(5)),
-        ("elements", _right(9)),
-        *((TITLES[name], _right(7, style=_STYLES[name])) for name in columns),
-        ("memory", _right(7)),
-        ("fused", _right(5)),
-    )
     lines = [line for line in report.lines() if line.rows]
+    rows: list[tuple[str, ...]] = []
     for line in lines[:_MOST_LINES]:
-        head = Text(f"{place(line.file, line.line)}  ", style="bold")
-        head.append(line.source, style="not bold")
         times = [_seconds(line.seconds_on(name)) for name in columns]
-        table.add_row(head, "", "", *times, "", "", style="on grey11")
+        head = f"{place(line.file, line.line)}  {line.source}"
+        rows.append((head, "", "", *times, "", ""))
         for row in line.rows:
             times = [_seconds(row.seconds * (row.backend == name)) for name in columns]
-            table.add_row(*_row_cells(row, line, times))
+            rows.append(_row_cells(row, line, times))
     rest = lines[_MOST_LINES:]
-    if rest:
-        times = [_seconds(sum(x.seconds_on(name) for x in rest)) for name in columns]
-        more = figures.count(len(rest), "more line")
-        table.add_row(Text(more, style="italic"), "", "", *times, "", "")
-    return table
+    times = [_seconds(sum(x.seconds_on(name) for x in rest)) for name in columns]
+    rows += _more(rest, "", "", *times, "", "")
+    titles = [TITLES[name] for name in columns]
+    names = ["calls", "elements", *titles, "memory", "fused"]
+    return _table("Lines and operations", names, rows, width)
 
 
-def _row_cells(row: Row, line: Line, times: list[str]) -> list[Any]:
-    from rich.text import Text
-
-    name = Text(f"  {row.operation}")
+def _row_cells(row: Row, line: Line, times: list[str]) -> tuple[str, ...]:
+    name = f"  {row.operation}"
     if row.place.expression != line.source:
-        name.append(f"  {row.place.expression}", style="dim")
+        name = f"{name}  {row.place.expression}"
     moved = row.bytes_read + row.bytes_written
-    return [
+    return (
         name,
         _number(row.calls),
         _number(row.elements),
         *times,
         figures.nbytes(moved) if moved else "",
         percent(row.fused_calls, row.calls) if row.fused_calls else "",
-    ]
-
-
-def _wait_table(report: Report) -> Any:
-    from rich.text import Text
-
-    table = _table(
-        "Waits: everything recorded had to run",
-        ("", {"overflow": "ellipsis", "no_wrap": True, "ratio": 1}),
-        ("count", _right(5)),
-        ("operations", _right(10)),
-        ("waited", _right(7)),
     )
-    for wait in report.waits[:_MOST_LINES]:
-        where = Text(f"{place(wait.place.file, wait.place.line)}  ", style="bold")
-        where.append(wait.place.expression, style="not bold")
-        where.append(f"\n  {wait.reason}", style="yellow")
-        table.add_row(
-            where,
+
+
+def _wait_table(report: Report, width: int) -> str:
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{place(wait.place.file, wait.place.line)}  {wait.place.expression}"
+            f"\n{wait.reason}",
             _number(wait.count),
             _number(wait.operations),
             figures.time(wait.seconds),
         )
+        for wait in report.waits[:_MOST_LINES]
+    ]
     rest = report.waits[_MOST_LINES:]
-    if rest:
-        table.add_row(
-            Text(figures.count(len(rest), "more line"), style="italic"),
-            _number(sum(wait.count for wait in rest)),
-            _number(sum(wait.operations for wait in rest)),
-            figures.time(sum(wait.seconds for wait in rest)),
-        )
-    return table
-
-
-def _conversion_table(report: Report) -> Any:
-    from rich.console import Group
-    from rich.padding import Padding
-    from rich.text import Text
-
-    table = _table(
-        "Arrays passed to packages, as NumPy arrays with the same memory",
-        ("", {"ratio": 1}),
-        ("calls", _right(5)),
-        ("arrays", _right(6)),
-        ("memory", _right(7)),
-        ("waited", _right(7)),
+    rows += _more(
+        rest,
+        _number(sum(wait.count for wait in rest)),
+        _number(sum(wait.operations for wait in rest)),
+        figures.time(sum(wait.seconds for wait in rest)),
     )
-    for one in report.conversions[:_MOST_LINES]:
-        where = Text(no_wrap=True, overflow="ellipsis")
-        where.append(f"{place(one.place.file, one.place.line)}  ", style="bold")
-        where.append(one.place.expression)
-        where.append(f"\n  {one.function}", style="yellow")
-        advice = [Padding(Text(one.advice), (0, 0, 0, 2))] if one.advice else []
-        table.add_row(
-            Group(where, *advice),
+    title = "Waits: everything recorded had to run"
+    return _table(title, ["count", "operations", "waited"], rows, width)
+
+
+def _conversion_table(report: Report, width: int) -> str:
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{place(one.place.file, one.place.line)}  {one.place.expression}"
+            f"\n{one.function}\n{one.advice}",
             _number(one.calls),
             _number(one.arrays),
             figures.nbytes(one.nbytes),
             _seconds(one.waiting),
         )
+        for one in report.conversions[:_MOST_LINES]
+    ]
     rest = report.conversions[_MOST_LINES:]
-    if rest:
-        table.add_row(
-            Text(figures.count(len(rest), "more line"), style="italic"),
-            _number(sum(one.calls for one in rest)),
-            _number(sum(one.arrays for one in rest)),
-            figures.nbytes(sum(one.nbytes for one in rest)),
-            _seconds(sum(one.waiting for one in rest)),
-        )
-    return table
+    rows += _more(
+        rest,
+        _number(sum(one.calls for one in rest)),
+        _number(sum(one.arrays for one in rest)),
+        figures.nbytes(sum(one.nbytes for one in rest)),
+        _seconds(sum(one.waiting for one in rest)),
+    )
+    title = "Arrays passed to packages, as NumPy arrays with the same memory"
+    return _table(title, ["calls", "arrays", "memory", "waited"], rows, width)
 
 
 def _sentences(report: Report) -> list[str]:
@@ -256,11 +222,8 @@ def _sentences(report: Report) -> list[str]:
     return sentences
 
 
-def print_report(report: Report, file: Any = None) -> None:
+def print_report(report: Report, file: TextIO | None = None) -> None:
     """Print a report to a file, by default `sys.stdout`."""
-    from rich.console import Console
-
-    console = Console(file=file)
-    if not console.is_terminal:
-        console.width = max(console.width, _LEAST_WIDTH)
-    console.print(render(report))
+    width = shutil.get_terminal_size().columns
+    is_terminal = (file or sys.stdout).isatty()
+    print(render(report, width if is_terminal else max(width, _LEAST_WIDTH)), file=file)
