@@ -43,6 +43,9 @@ try:
 
     from ._engine import core as _engine_core  # first, to report a missing core
 
+    if not _engine_core.load_once():
+        # What mxnp has patched would be patched again, and call itself.
+        raise ImportError("cannot load module more than once per process")
     if _engine_core.gpu().models:
         from . import _gpu as _gpu
     from . import _jit as _jit

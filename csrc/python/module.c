@@ -178,8 +178,21 @@ static PyObject *module_start(PyObject *module, PyObject *address)
     Py_RETURN_NONE;
 }
 
+/* Return whether this is the first call in the process. */
+static PyObject *module_load_once(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    static bool is_loaded;
+    bool is_first = !is_loaded;
+    is_loaded = true;
+    return PyBool_FromLong(is_first);
+}
+
 static PyMethodDef module_methods[] = {
     {"start", module_start, METH_O, "start(address)\n--\n\nSet the core's table of functions."},
+    {"load_once", module_load_once, METH_NOARGS,
+     "load_once()\n--\n\nReturn whether this is the first call in the process."},
     {"set_types", set_types, METH_VARARGS,
      "set_types(array, ufunc, np_array, object_dtype, described)\n--\n\n"
      "Set the classes of mxnp arrays, mxnp ufuncs, NumPy arrays and NumPy's object dtype, and "

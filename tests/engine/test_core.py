@@ -136,6 +136,36 @@ def test_core_fits_its_package(tmp_path):
 # -- Status ---------------------------------------------------------------------------
 
 
+SECOND_IMPORT = """
+import sys, mxnp
+x = mxnp.arange(100_000.0) + 1
+for name in [name for name in sys.modules if {condition}]:
+    del sys.modules[name]
+try:
+    import mxnp
+except ImportError as error:
+    print(error)
+print(x.sum())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "condition", ["name == 'mxnp'", "name.partition('.')[0] == 'mxnp'"]
+)
+def test_second_import_is_refused(condition):
+    """NumPy says the same if its modules are removed and imported again."""
+    done = subprocess.run(
+        [sys.executable, "-c", SECOND_IMPORT.format(condition=condition)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    expected = "cannot load module more than once per process\n5000050000.0\n"
+    assert done.stdout == expected
+
+
 def test_check_translates_each_status():
     assert core.check(lib.MX_OK) is None
     for status, exception in [
