@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import platform
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -52,7 +53,8 @@ options:
                       see mxnp.trap_nan
   --report            when the program ends, print to the standard error what each line
                       cost and where it ran: see docs/report.md
-  --report=json FILE  write the report to a file as JSON, for other programs
+  --report=json FILE  write the report to a file as JSON, for other programs; also
+                      without the "="
   --report=html FILE  write the report to a file as a page with the program's lines
   --doctor            when the program ends, print slow patterns and suggested rewrites
                       to the standard error: see docs/doctor.md
@@ -149,6 +151,8 @@ def _set_report_option(
 ) -> None:
     """Set what an option of the report, whose value is optional, requests."""
     if option == "--report":
+        if not value and args[:1] in (["json"], ["html"]) and args[1:]:
+            value = args.pop(0)  # --report html FILE
         kind, colon, file = (value or "text").partition(":")
         if kind not in ("text", "json", "html"):
             _refuse(f"argument --report: expected json or html, not {kind!r}")
@@ -198,9 +202,19 @@ def _run(args: Sequence[str]) -> None:
         run = runner.run_module if first[1] == "m" else runner.run_code
         run(program, rest)
     elif first.startswith("-"):
-        _refuse(f"unrecognized option: {first}")
+        _refuse(f"unrecognized option: {first}{_suggestion(first)}")
     else:
         runner.run_path(first, rest)
+
+
+def _suggestion(option: str) -> str:
+    """Return a question with the known option that is most like an unknown one."""
+    import difflib  # few programs need it
+
+    known = re.findall(r"^  .*?(--[a-z-]+)", _HELP, re.MULTILINE)
+    name, equals, value = option.partition("=")
+    close = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {close[0]}{equals}{value}?" if close else ""
 
 
 def _watcher(option: str, value: str | None) -> mxnp.verify | mxnp.trap_nan:
@@ -263,7 +277,8 @@ def _info() -> Iterator[tuple[str, str]]:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     yield "Python", f"{python}, {sys.executable}"
     yield "platform", platform.platform()
-    yield "threads", f"{core.usable_threads()} usable, of {os.cpu_count()} processors"
+    used, usable = core.get_num_threads(), core.usable_threads()
+    yield "threads", f"{used} used, {usable} usable, of {os.cpu_count()} processors"
     yield "BLAS", _blas()
     yield from _gpus()
     if core.gpu().models:

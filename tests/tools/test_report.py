@@ -556,7 +556,7 @@ def test_files_that_are_gone(folder):
         b = np.ones(3) + 1
         """,
     )
-    done = Run(folder, "--report=html", "r.html", "--report", program)
+    done = Run(folder, "--report", "html", "r.html", "--report", program)
     assert done.status == 0, done.errors
     assert "add" in " ".join(Page((folder / "r.html").read_text()).text)
     assert "<string>:1" in done.errors

@@ -1083,7 +1083,8 @@ def test_version_and_help(tmp_path):
 
 @pytest.mark.slow
 def test_info(tmp_path):
-    status, output, errors = run(RUNNER, ["--info"], tmp_path, MXNP_EXCLUDE="x")
+    settings = {"MXNP_EXCLUDE": "x", "MXNP_NUM_THREADS": "1"}
+    status, output, errors = run(RUNNER, ["--info"], tmp_path, **settings)
     assert (status, errors) == (0, "")
     lines = dict(line.split(maxsplit=1) for line in output.splitlines())
     names = [name for name in environment.VARIABLES if name != "MXNP_WARNED"]
@@ -1098,7 +1099,7 @@ def test_info(tmp_path):
     # tests/c/test_cgroup.c checks the count against quotas.
     assert (
         lines["threads"]
-        == f"{core.usable_threads()} usable, of {os.cpu_count()} processors"
+        == f"1 used, {core.usable_threads()} usable, of {os.cpu_count()} processors"
     )
 
 
@@ -1108,6 +1109,10 @@ def test_info(tmp_path):
     [
         (["--no-such"], "unrecognized option: --no-such"),
         (["-z", "script.py"], "unrecognized option: -z"),
+        (
+            ["--fail-on-snyc=3", "script.py"],
+            "unrecognized option: --fail-on-snyc=3; did you mean --fail-on-sync=3?",
+        ),
         (["-m"], "argument expected for the -m option"),
         (["-c"], "argument expected for the -c option"),
         (["--include"], "argument --include: expected one argument"),
