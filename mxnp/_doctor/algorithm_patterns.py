@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from .bindings import Bindings
 from .findings import Finding, Search, summed
+from .rewriting import DIGITS, REORDERED, CannotError, Rewrite
 from .syntax import LOOPS, dotted_name
-from .vectorization import DIGITS, REORDERED, CannotError, Rewrite, vectorized_function
+from .vectorization import vectorized_function
 
 _LEAST = 1000  # elements that are exchanged, or that vectorize passes to a function
 _LEAST_GROUPS = 10

@@ -9,8 +9,8 @@ from mxnp._engine import core, figures
 from mxnp._profiler.model import ENGINES, Row
 
 from .findings import Finding, Search, summed
+from .rewriting import Rewrite, parenthesized
 from .syntax import LOOPS, PURE, Source, assigned, dotted_name, is_stored, spot
-from .vectorization import Rewrite, parenthesized
 
 _LEAST_ROUNDS = 10
 _LONG_WAIT = 1e-4  # seconds; a longer wait is the work itself

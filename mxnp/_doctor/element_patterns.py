@@ -9,15 +9,9 @@ from mxnp._profiler.model import Row, Wait
 
 from .bindings import integer
 from .findings import Finding, Search, summed
+from .rewriting import REORDERED, CannotError, Rewrite, parenthesized
 from .syntax import COMPREHENSIONS, LOOPS, PURE, assigned, dotted_name, is_stored
-from .vectorization import (
-    REORDERED,
-    CannotError,
-    Rewrite,
-    parenthesized,
-    vectorized_generator,
-    vectorized_loop,
-)
+from .vectorization import vectorized_generator, vectorized_loop
 
 _LEAST_ELEMENTS = 1000  # read or set one by one
 _ELEMENTS = "elements one by one"

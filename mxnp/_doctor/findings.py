@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from mxnp._profiler.model import Row
 
+from .rewriting import Rewrite
 from .syntax import LOOPS, Facts, Source
-from .vectorization import Rewrite
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from mxnp._namespace.ways import find_forms
 from mxnp._profiler.model import Row
 
 from .findings import Finding, Search, summed
-from .vectorization import Rewrite
+from .rewriting import Rewrite
 
 # -- Functions that are recorded from a larger size on ---------------------------------
 
