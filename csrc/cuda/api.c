@@ -12,7 +12,7 @@
 #include "base/base.h"
 
 #define LEAST_DRIVER 12000
-#define CURE         "pip install mxnp[cuda]"
+#define CURE         "pip install '.[cuda]'"
 
 struct mx_api mx_api;
 

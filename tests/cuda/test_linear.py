@@ -537,7 +537,7 @@ PROGRAM = textwrap.dedent(
             "cusolver",
             "-",
             "0 0",
-            "cuBLAS 13.0, cuFFT 12.0, no cuSOLVER (pip install mxnp[cuda])",
+            "cuBLAS 13.0, cuFFT 12.0, no cuSOLVER (pip install '.[cuda]')",
         ),
         ("", "cusolverDnCreate", "1 0", ""),
         ("", "cusolverDnSetStream", "1 0", ""),
