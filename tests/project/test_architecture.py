@@ -20,6 +20,7 @@ PYTHON = {
     "_gpu": "_engine _array _namespace _routines _numpy_layer",
     "_jit": "_engine",
     "_metal": "__init__ _engine _verify",
+    "_pyinstaller": "",
     "_interop": "__init__ _engine _array _namespace",
     "_packages": "_engine _interop",
     "_profiler": "_engine _interop",
