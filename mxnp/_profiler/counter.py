@@ -29,7 +29,7 @@ REASONS = {
     "export": "the memory is exported",
     "package": "a package gets an array: {}",
     "full": "256 operations were recorded",
-    "memory": "256 MB of memory waited to be released",
+    "memory": "256 MB of memory, or 1 MB of small arrays, waited to be released",
     "shared": "the memory is known outside mxnp, so operations cannot be deferred",
     "synchronize": "synchronize()",
     "warnings": "filters of warnings change, or the list of catch_warnings() is read",
