@@ -15,6 +15,9 @@ import tempfile
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
+if sys.version_info < (3, 11):  # noqa: UP036  (pip looks at requires-python later)
+    sys.exit(f"mxnp needs Python 3.11 or later, and this is {sys.version.split()[0]}")
+
 import mesonpy
 from mesonpy import build_sdist, build_wheel, get_requires_for_build_sdist
 

@@ -4,11 +4,24 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 
 import numpy
 import pytest
 from support.paths import ROOT
+
+
+def test_an_old_python_is_named_before_anything_is_compiled():
+    code = (
+        "import sys; sys.version_info = (3, 10, 13); sys.version = '3.10.13 (main)'; "
+        f"sys.path.insert(0, {str(ROOT / 'csrc')!r}); import build_backend"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == "mxnp needs Python 3.11 or later, and this is 3.10.13\n"
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
