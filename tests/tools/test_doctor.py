@@ -943,12 +943,16 @@ def test_program_of_a_beginner(name, tmp_path):
     run = Run(tmp_path, setup + program.text)
     first = setup.count("\n")
     (found,) = [each for each in run.findings if each.line == first + program.line]
-    assert {each.pattern for each in run.findings} == {program.pattern}
+    timed = {"NumPy's function"}  # a share of the time decides
+    assert {each.pattern for each in run.findings} - timed == {program.pattern}
     lines = program.rewrite.format(*range(first, first + 9)).split("\n")
     assert found.rewrite == tuple(lines)
     assert not found.is_example
     after = Run(tmp_path, setup + rewritten(program), "rewritten")
-    assert not {found.pattern for found in after.findings} - {"scalar reads"}
+    left = {each.pattern for each in after.findings} - timed
+    assert left <= (
+        {program.pattern} if program.whole or "tolist" in program.rewrite else set()
+    )
     compared = [
         (run.names[key], after.names[key])
         for key in ("y", "s", "means", "deviations")
