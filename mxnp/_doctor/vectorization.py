@@ -282,7 +282,8 @@ class _Vectorization(Expressions):
 
     def _accumulation(self, statement: ast.AugAssign, value: str) -> str:
         name = dotted_name(statement.target)
-        if type(statement.op) not in _SUMS or not name:
+        is_again = name in self._temporaries
+        if type(statement.op) not in _SUMS or not name or is_again:
             raise CannotError(f"`{name}` depends on the element before")
         method = _SUMS[type(statement.op)]
         sign = sign_of(statement.op)

@@ -297,6 +297,7 @@ REFUSED = {
     "count is used": "for i in range(n): y[i] = x[i]\nt = i * 1.0",
     "sum before": "for i in range(n):\n    y[i] = t\n    t += x[i]",
     "running product": "t = 1.0\nfor i in range(n):\n    t *= x[i]\n    y[i] = t",
+    "two running sums": "for i in range(n):\n    t += x[i]\n    y[i] = t\n    t += w[i]",
     "two appends": "o = []\nfor v in x:\n    o.append(v)\n    o.append(-v)",
     "drawn under a condition": "for i in range(n):\n    if x[i] > 0: y[i] = rng.random()",
     "sum of a row of another": "for i in range(n): d[i] = x[i] + d[i - 1].max() * 0.1",
@@ -463,6 +464,75 @@ def test_any_rewriting_of_two_loops_gives_the_same(loop, tmp_path_factory):
             margin = "    " * len(before)
             text = "\n".join([*before, *(margin + line for line in found.rewrite)])
             check(program, folder, setup + text, found.conditions)
+
+
+@st.composite
+def loops_of_rows(draw):
+    row = st.sampled_from(
+        ["p[i]", "q[i, :]", "r[i]", "p[i - 1]", "r[i] * s", "p[i] * t"]
+    )
+    element = st.sampled_from(["v[i]", "v[i - 1]", "w[i]", "a", "p[i, 0]", "r[i][1]"])
+    term = st.one_of(row, element)
+    method = st.sampled_from(["sum", "max", "mean", "argmin", "std"])
+
+    def terms():
+        op = draw(st.sampled_from([" + ", " * ", " - "]))
+        return op.join(
+            [draw(row), *(draw(term) for _ in range(draw(st.integers(0, 2))))]
+        )
+
+    def reduced():
+        form = draw(st.sampled_from(["({}).{}()", "np.{1}({0})", "{1}({0})"]))
+        name = (
+            draw(method)
+            if form[:4] != "{1}("
+            else draw(st.sampled_from(["sum", "max"]))
+        )
+        return form.format(terms(), name)
+
+    lines = []
+    for _ in range(draw(st.integers(1, 2))):
+        lines += draw(
+            st.sampled_from(
+                [
+                    [f"w[i] = {reduced()} - {draw(element)}"],
+                    [f"r[i] = {terms()}"],
+                    [f"r[i] = {terms()} - {reduced()}"],
+                    [f"o.append({reduced()})"],
+                    [f"d = {terms()}", f"w[i] = d.max() * {draw(element)}"],
+                    [f"k += {reduced()}", "w[i] = k"],
+                    [f"if {reduced()} > {draw(element)}: o.append({draw(element)})"],
+                ]
+            )
+        )
+    return "for i in range(1, n):\n    " + "\n    ".join(lines)
+
+
+ROWS_SETUP = """
+import mxnp as np
+n, a, k, o = 1050, 0.5, 0.0, []
+p = np.sin(np.arange(n * 3.0)).reshape(n, 3)
+q = np.cos(np.arange(n * 3.0)).reshape(n, 3)
+s, t = np.array([1.0, 2.0, 3.0]), 2
+v, w = np.linspace(-1, 1, n), np.linspace(2, 0, n)
+r = p * q
+"""
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(loop=loops_of_rows())
+def test_any_rewriting_of_rows_gives_the_same(loop, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("loop")
+    with numpy.errstate(all="ignore"):
+        program = Run(folder, ROWS_SETUP + loop)
+        for found in program.findings:
+            if found.pattern == "element loop":
+                text = ROWS_SETUP + "\n".join(found.rewrite)
+                names = Run(folder, text, "rewritten").names
+                for name in ("w", "r", "o", "k"):
+                    one, other = program.names[name], names[name]
+                    numpy.testing.assert_allclose(one, other, 1e-7, 1e-7, err_msg=loop)
 
 
 # -- Other patterns of elements ---------------------------------------------------------
