@@ -251,9 +251,17 @@ class Finder:
     @staticmethod
     def exec_module(module: types.ModuleType) -> None:
         """Fill the mirror."""
-        original = sys.modules[str(module.__spec__.origin)]  # type: ignore[union-attr]
-        module.__doc__ = original.__doc__
-        populate(module, original)
+        fill(module.__name__)
+
+
+def fill(name: str) -> None:
+    """Make a module of mxnp the mirror of NumPy's module of this name."""
+    module = sys.modules[name]
+    original = importlib.import_module(name.replace("mxnp", "numpy", 1))
+    module.__doc__ = original.__doc__
+    if hasattr(original, "__path__"):
+        module.__path__ = []  # the modules in it are mirrors too
+    populate(module, original)
 
 
 if Finder not in sys.meta_path:

@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import importlib
 import json
 import subprocess
 import sys
@@ -205,3 +206,32 @@ def test_pages_pass_pyright(programs):
     ]
     assert report["summary"]["filesAnalyzed"] == len(files_of(programs))
     assert not errors, "\n".join(errors)
+
+
+@pytest.mark.parametrize(
+    "name", ["linalg", "lib", "typing", "polynomial", "exceptions", "random", "fft"]
+)
+def test_modules_with_stubs_have_a_source(name):
+    """Type checkers warn of an import for which they find a stub alone."""
+    folder = Path(mxnp.__file__).parent
+    assert (folder / f"{name}.pyi").exists()
+    module = importlib.import_module(f"mxnp.{name}")
+    assert Path(module.__file__) == folder / f"{name}.py"
+    original = importlib.import_module(f"numpy.{name}")
+    assert {*original.__all__} <= {*dir(module)}
+    assert hasattr(module, "__path__") == hasattr(original, "__path__")
+
+
+@pytest.mark.slow
+@pytest.mark.needs("pyright")
+def test_imports_of_modules_pass_pyright(tmp_path):
+    (tmp_path / "program.py").write_text("import mxnp.typing\nimport mxnp.linalg\n")
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable]
+    done = subprocess.run(
+        [*command, "program.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "0 errors, 0 warnings" in done.stdout, done.stdout
