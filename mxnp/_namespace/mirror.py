@@ -75,12 +75,13 @@ def find_counterpart(value: Any, module: str = "numpy") -> Any:
     if known is not None:
         return known
     if isinstance(value, numpy.ufunc):
-        wrapper = _counterparts[value] = named(value)
-        return wrapper
-    if isinstance(value, _FUNCTIONS) or type(value).__name__ == _COMPILED:
-        wrapper = _counterparts[value] = wrap_function(value, module)
-        return wrapper
-    return value
+        known = named(value)
+    elif isinstance(value, _FUNCTIONS) or type(value).__name__ == _COMPILED:
+        known = wrap_function(value, module)
+    else:
+        return value
+    _counterparts[value] = known
+    return known
 
 
 def wrap_function(

@@ -90,6 +90,28 @@ def test_a_function_is_prepared_at_its_first_use(first: str) -> None:
     assert lines == ["median", "2.0 median mxnp", "True"]
 
 
+def test_an_interrupt_while_the_layer_of_a_function_is_loaded() -> None:
+    lines = printed(
+        """
+        import mxnp as np
+        from mxnp import _bridge, _numpy_layer as layers
+
+        def interrupt(original):
+            raise KeyboardInterrupt(original.__name__)
+
+        x = np.arange(float(_bridge.get_threshold() * np.median.layer_factor))
+        _bridge.set_layers(interrupt, layers.is_refused)
+        try:
+            np.median(x)
+        except KeyboardInterrupt as error:
+            print(error)
+        _bridge.set_layers(layers.find_layer, layers.is_refused)
+        print(np.median(x) == (len(x) - 1) / 2, callable(np.median.layer))
+        """
+    )
+    assert lines == ["median", "True True"]
+
+
 def test_another_ufunc_of_the_name_has_no_row() -> None:
     lines = printed(
         """

@@ -580,8 +580,10 @@ static PyObject *run_layer(struct function *f, PyObject *args, PyObject *kwargs)
         return NULL;
     if (f->layer == Py_True) {
         PyObject *layer = PyObject_CallFunctionObjArgs(load_layer, f->wrapped, NULL);
+        if (!layer) /* because of an interrupt: the next call tries again */
+            return NULL;
         Py_DECREF(f->layer);
-        f->layer = layer ? layer : Py_NewRef(Py_None);
+        f->layer = layer;
     }
     bool is_plain = expression_takes(args, kwargs);
     if (!has_layer(f) || PyErr_Occurred() || (!is_plain && expression_close() < 0))
