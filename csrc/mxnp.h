@@ -175,6 +175,7 @@ struct mx_device_row {
     const char *suffix;  /* of the kernel sources */
     int argument_bytes;  /* of one kernel: its numbers, without its buffers */
     int auto_size;       /* elements from which "auto" uses it, if nobody has measured them */
+    int opening;         /* MiB that the processor computes while the device is initialized */
     int makes_progress;  /* whether threadgroups that have begun go on while others wait for
                             them: 0 or 1 */
 };
@@ -213,13 +214,15 @@ enum mx_prelude { MX_PRELUDE_MAP, MX_PRELUDE_REDUCE, MX_PRELUDE_SCATTER, MX_PREL
 enum mx_size { MX_SIZE_ELEMENTWISE, MX_SIZE_REDUCTION, MX_SIZE_SCAN, MX_SIZE_COUNT };
 
 /* Lets operations on at least so many elements run on the device's default GPU.  `sizes` has
- * MX_SIZE_COUNT numbers.  `preludes` has MX_PRELUDE_COUNT texts, which must not be freed; NULL:
- * no group runs there.  A process uses one device only: the other functions below concern that
- * one. */
-void mx_gpu_use(int device, const char *const *preludes, const int64_t *sizes);
+ * MX_SIZE_COUNT numbers.  "auto" initializes the device after operations of those sizes with
+ * `opening` bytes of results.  `preludes` has MX_PRELUDE_COUNT texts, which must not be freed;
+ * NULL: no group runs there.  A process uses one device only: the other functions below concern
+ * that one. */
+void mx_gpu_use(int device, const char *const *preludes, const int64_t *sizes, int64_t opening);
 
 int mx_gpu_is_used(void);   /* whether groups may run on a GPU */
-int mx_gpu_is_usable(void); /* false in the child of a fork */
+int mx_gpu_is_wanted(void); /* whether "auto" has had enough work to initialize the device */
+int mx_gpu_is_usable(void); /* false in the child of a fork.  Initializes the device */
 
 int mx_gpu_has_own_memory(void); /* whether contents are copied to it */
 

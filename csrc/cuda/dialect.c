@@ -12,6 +12,7 @@ const struct mx_device mx_device_cuda = {
             .suffix = "metal",
             .argument_bytes = MX_TRANSLATE_ARGS * sizeof(int64_t),
             .auto_size = 1 << 15,
+            .opening = 4 << 10,
             .makes_progress = 1},
     .types = {MX_KERNEL_TYPES, [MX_DTYPE_float64] = "double",
               [MX_DTYPE_complex128] = "double2"},

@@ -22,6 +22,7 @@
 static struct {
     bool is_on;
     int64_t sizes[MX_SIZE_COUNT]; /* elements from which "auto" runs operations here */
+    _Atomic int64_t opening;      /* bytes of results before it initializes the device */
     struct mx_gpu_counts counts;
     int failure;        /* status that the next wait returns */
     char message[4096]; /* of the failure, or of a launch that failed alone */
@@ -33,9 +34,10 @@ static struct {
 
 /* -- The C API --------------------------------------------------------------------- */
 
-void mx_gpu_use(int device, const char *const *preludes, const int64_t *sizes)
+void mx_gpu_use(int device, const char *const *preludes, const int64_t *sizes, int64_t opening)
 {
     mx_device_use(device);
+    gpu.opening = opening;
     gpu.is_on = preludes != NULL && mx_device_used() && mx_device_used()->driver->count() > 0;
     memcpy(gpu.sizes, sizes, sizeof gpu.sizes);
     mx_groups_use(preludes);
@@ -43,7 +45,13 @@ void mx_gpu_use(int device, const char *const *preludes, const int64_t *sizes)
 
 int mx_gpu_is_used(void) { return gpu.is_on; }
 
-int mx_gpu_is_usable(void) { return mx_device_is_usable(); }
+int mx_gpu_is_wanted(void) { return gpu.opening <= 0; }
+
+int mx_gpu_is_usable(void)
+{
+    gpu.opening = 0; /* it is initialized now */
+    return mx_device_is_usable();
+}
 
 int mx_gpu_has_own_memory(void) { return mx_coherence_is_on(); }
 
@@ -154,16 +162,25 @@ static enum mx_size size_of(const struct mx_instruction *in)
                                                                : MX_SIZE_ELEMENTWISE;
 }
 
+/* Whether "auto" initializes the device, if it is not: that takes as long as the processor
+ * needs for a number of bytes, which programs often do not reach. */
+static bool opens_for(const struct mx_instruction *in)
+{
+    if (!mx_gpu_is_wanted())
+        gpu.opening -= moved_bytes(in);
+    return mx_gpu_is_wanted();
+}
+
 static bool suits(const struct mx_instruction *in)
 {
     if (in->kind == MX_KERNEL)
         return true;
     int64_t n = mx_element_count(in);
-    if (!gpu.is_on || in->device == MX_PROCESSOR || n >= UINT32_MAX || !mx_steps_supports(in) ||
-        !mx_device_is_usable())
+    if (!gpu.is_on || in->device == MX_PROCESSOR || n >= UINT32_MAX || !mx_steps_supports(in))
         return false;
-    return in->device == MX_DEVICE || needs_device(in) ||
-           (n >= gpu.sizes[size_of(in)] && is_worth(in));
+    bool is_needed = in->device == MX_DEVICE || needs_device(in);
+    return (is_needed || (n >= gpu.sizes[size_of(in)] && is_worth(in) && opens_for(in))) &&
+           mx_gpu_is_usable();
 }
 
 static bool is_possible(const struct mx_group *group, const struct mx_instruction *instructions)

@@ -36,12 +36,12 @@ def file() -> str:
 
 def _load() -> dict[str, Any]:
     """Return what the file has, or {} if others than this user can write to it."""
-    import json  # its import takes time, and most processes have no GPU
-
     try:
         descriptor = os.open(file(), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return {}
+    import json  # its import takes time, and few users have measured the sizes
+
     with open(descriptor, encoding="utf-8") as opened:  # noqa: PTH123
         status = os.fstat(descriptor)
         others = stat.S_IWGRP | stat.S_IWOTH

@@ -471,6 +471,8 @@ class Device:
         self.argument_bytes: int = row.argument_bytes  # of the numbers of a kernel
         # Elements from which "auto" uses it, unless they are measured.
         self.auto_size: int = row.auto_size
+        # Bytes of results after which "auto" initializes it.
+        self.opening: int = row.opening << 20
         # Whether threadgroups may wait for others that have begun.
         self.makes_progress = bool(row.makes_progress)
         # The dtypes that it supports: their names in its language.
@@ -564,11 +566,27 @@ def kernel_prelude(kind: str = "reduce") -> bytes:
     return "".join([host, *texts, "/* -- end of prelude -- */\n"]).encode()
 
 
-def use_gpu(sizes: Sequence[int]) -> None:
-    """Let operations from these numbers of elements on run on the GPU: see Sizes."""
+def use_gpu(sizes: Sequence[int], opening: int = 0) -> None:
+    """
+    Let operations from these numbers of elements on run on the GPU.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        The numbers of `auto_sizes.Sizes`.
+    opening : int, optional
+        The bytes of results of such operations after which device "auto" initializes
+        the GPU.
+    """
     texts = [ffi.from_buffer("char[]", kernel_prelude(kind)) for kind in _PRELUDES]
     _used_by_core.extend(texts)
-    lib.mx_gpu_use(gpu().number, ffi.new("const char *[]", texts), list(sizes))
+    preludes = ffi.new("const char *[]", texts)
+    lib.mx_gpu_use(gpu().number, preludes, list(sizes), opening)
+
+
+def is_gpu_wanted() -> bool:
+    """Return whether device "auto" has had enough work to initialize the GPU."""
+    return bool(lib.mx_gpu_is_wanted())
 
 
 def is_gpu_usable() -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mxnp._bridge import DEVICE, DOUBLES
 
-from . import core
+from . import core, environment
 from .settings import Block, Setting
 
 
@@ -76,7 +76,9 @@ if core.gpu().models:
 
     _measured = auto_sizes.read(core.gpu().models[0], core.core_version())
     _sizes = _measured or auto_sizes.guess(core.gpu().auto_size)
-    core.use_gpu(_sizes)
+    # The stand-in of tests is there at once.
+    _is_real = not environment.get("MXNP_CUDA_STAND_IN")
+    core.use_gpu(_sizes, core.gpu().opening if _is_real else 0)
 
 
 def describe_auto() -> str:
@@ -216,7 +218,9 @@ def set_float64_policy(policy: str) -> str:
 
 def may_use_gpu() -> bool:
     """Return whether operations recorded now may run on a GPU."""
-    return get_device() != "cpu" and bool(devices()[1:]) and core.is_gpu_usable()
+    device = get_device()
+    is_wanted = device == GPU or (device == "auto" and core.is_gpu_wanted())
+    return is_wanted and bool(devices()[1:]) and core.is_gpu_usable()
 
 
 def is_made_on_gpu(size: int) -> bool:

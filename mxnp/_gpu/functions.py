@@ -91,8 +91,8 @@ def is_for_device(*arrays: Any) -> bool:
         return False
     return (
         all(type(a) is ndarray and a.size > 0 and a.dtype.isnative for a in arrays)
-        and core.is_gpu_usable()
         and (device == GPU or any(map(_bridge.is_on_device, arrays)))
+        and core.is_gpu_usable()
     )
 
 

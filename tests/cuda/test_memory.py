@@ -7,7 +7,7 @@ import os
 import random
 import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -16,7 +16,7 @@ from support.processes import end_of
 
 import mxnp as np
 from mxnp import _bridge
-from mxnp._engine import core
+from mxnp._engine import core, devices
 
 STAND_IN = os.environ.get("MXNP_CUDA_STAND_IN")
 pytestmark = [
@@ -354,6 +354,41 @@ def test_auto_moves_an_array_when_it_was_used_often() -> None:
         z = np.full(n, 2.0)
         assert float((z * 2.0).sum()) == 4.0 * n
         assert core.gpu_counts()["groups"] > groups[8]  # the device made its elements
+
+
+@pytest.fixture
+def _unopened() -> Iterator[None]:
+    """As if nothing had initialized the device, which takes four results."""
+    core.use_gpu(devices._sizes, opening=4 * NBYTES)
+    yield
+    core.use_gpu(devices._sizes)
+
+
+def new_groups() -> int:
+    """Return how many groups the device runs for a large result."""
+    before = core.gpu_counts()["groups"]
+    x = np.ones(N)
+    np.synchronize()
+    assert x[-1] == 1.0
+    return core.gpu_counts()["groups"] - before
+
+
+@pytest.mark.usefixtures("_unopened")
+def test_auto_initializes_the_device_after_enough_work() -> None:
+    with np.device("auto"):
+        assert not devices.may_use_gpu()
+        assert [new_groups() for _ in range(5)] == [0, 0, 0, 1, 1]
+        assert devices.may_use_gpu()
+
+
+@pytest.mark.usefixtures("_unopened")
+def test_auto_uses_a_device_that_something_else_initialized() -> None:
+    with np.device("auto"):
+        assert new_groups() == 0
+    with np.device("cuda"):
+        assert new_groups() == 1
+    with np.device("auto"):
+        assert new_groups() == 1
 
 
 def rim(x: Any) -> Any:
