@@ -8,7 +8,7 @@
 #include "ir/ops.h"
 
 #define CACHE_BYTES   24576 /* of the first-level cache, for the operands of a block */
-#define MIN_BLOCK     256   /* elements */
+#define MIN_BLOCK     1024  /* elements */
 #define MAX_BLOCK     4096
 #define WIDE_ROW      2048 /* elements of a row that is reduced with few others in a block */
 #define NARROW_ROW    1024 /* the same, if other operations compute the row */
