@@ -332,6 +332,26 @@ def test_a_condition_of_an_operation_in_place(xp):
     return a, sorted(str(warning.message) for warning in caught)
 
 
+@pytest.mark.parametrize("step", [1, 3])
+def test_a_condition_in_one_block_of_operations_in_place(xp, step):
+    """Blocks have two runs and calls that are not compiled, and only one overflows."""
+    a = (xp.arange(60_000.0) % 50).reshape(200, 300)[:, ::step]
+    a[100, 7] = 1e200
+    b = a / 2
+    numpy.asarray(b)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        a += 1
+        a *= 0.5
+        xp.hypot(a, 2, out=a)
+        a *= a
+        a -= 1
+        xp.hypot(b, 2, out=b)
+        c = xp.isnan(xp.hypot(a, 2))
+        numpy.asarray(a)
+    return a, b, c, sorted(str(warning.message) for warning in caught)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "complex64"])
 def test_a_condition_after_a_cast_of_what_is_overwritten(xp, dtype):
     """The result of a run may take the scratch memory of its input."""

@@ -75,15 +75,16 @@ static void note_conditions(struct mx_program *program)
         atomic_fetch_or(&program->met, met);
 }
 
-/* Copies the elements of a block that a run overwrites, or brings them back. */
+/* Copies the elements of a block that a run overwrites, or brings them back.  If all calls of
+ * the block run, their temporaries are left out. */
 static void copy_saved(const struct mx_program *program, char *const *data, char *scratch,
-                       intptr_t n, bool is_restored)
+                       intptr_t n, bool are_all, bool is_restored)
 {
     for (int a = 0; a < program->n_accesses; a++) {
         const struct mx_access *access = &program->accesses[a];
         intptr_t stride = access->itemsize;
         char *copy = scratch + access->saved;
-        if (!access->is_saved)
+        if (!access->is_saved || (are_all && access->kind == MX_SCRATCH))
             continue;
         if (is_restored)
             mx_copy_block(data[a], &access->stride, copy, &stride, &n, 1, access->itemsize);
@@ -112,7 +113,7 @@ static bool run_compiled(const struct mx_program *program, const struct mx_compi
 {
     char *now[program->n_accesses];
     if (is_watched)
-        copy_saved(program, data, scratch, rows->n * rows->length, false);
+        copy_saved(program, data, scratch, rows->n * rows->length, false, false);
     for (intptr_t r = 0; r < rows->n; r++) {
         for (int a = 0; a < program->n_accesses; a++)
             now[a] = in_row(data, rows, a, r);
@@ -125,7 +126,7 @@ static bool run_compiled(const struct mx_program *program, const struct mx_compi
         mx_conditions_clear();
     if ((met & program->fpe_mask) == 0)
         return true;
-    copy_saved(program, data, scratch, rows->n * rows->length, true);
+    copy_saved(program, data, scratch, rows->n * rows->length, false, true);
     return false;
 }
 
@@ -216,14 +217,40 @@ static struct rows rows_of(const struct mx_program *program, const struct mx_pos
                                   : (struct rows){1, at->length * inner, steps};
 }
 
+/* Runs the calls of a block, whose packed operands are loaded. */
+static void run_calls(struct mx_program *program, char *const *data,
+                      const struct mx_position *at, char *scratch, struct mx_partial *partials,
+                      bool is_watched)
+{
+    intptr_t steps[program->n_accesses];
+    struct rows rows = rows_of(program, at, steps);
+    int64_t begin = at->is_timed ? mx_now() : 0;
+    for (int c = 0; c < program->n_calls; c++) {
+        c = run_call(program, c, data, at, &rows, scratch, partials, is_watched);
+        if (at->is_timed) /* the last call of a run has the time of all for now */
+            begin = add_time(&program->calls[c], begin);
+    }
+}
+
+/* Returns whether a block has met a condition that some call has to report. */
+static bool has_met(struct mx_program *program)
+{
+    int met = mx_conditions_met() | atomic_load_explicit(&program->met, memory_order_relaxed);
+    if ((met & program->fpe_mask) == 0)
+        return false;
+    atomic_store(&program->is_watched, true);
+    mx_conditions_clear();
+    return true;
+}
+
 void mx_interpreter_run_block(struct mx_program *program, const struct mx_position *at,
                               char *scratch, struct mx_partial *partials, bool is_watched)
 {
     char *data[program->n_accesses];
-    intptr_t steps[program->n_accesses];
-    struct rows rows = rows_of(program, at, steps);
+    intptr_t n = at->length * mx_inner(program, at);
     MX_ASSERT(at->length > 0 && at->length <= program->length);
     MX_ASSERT(partials || program->n_reductions == 0);
+    bool is_saved = program->saves_blocks && !is_watched;
     for (int a = 0; a < program->n_accesses; a++) {
         const struct mx_access *access = &program->accesses[a];
         data[a] = access->kind == MX_DIRECT ? first_element(program, access, at)
@@ -231,11 +258,12 @@ void mx_interpreter_run_block(struct mx_program *program, const struct mx_positi
         if (access->kind == MX_PACKED && access->is_loaded && (is_watched || !access->is_mean))
             move(program, access, at, data[a], false);
     }
-    int64_t begin = at->is_timed ? mx_now() : 0;
-    for (int c = 0; c < program->n_calls; c++) {
-        c = run_call(program, c, data, at, &rows, scratch, partials, is_watched);
-        if (at->is_timed) /* the last call of a run has the time of all for now */
-            begin = add_time(&program->calls[c], begin);
+    if (is_saved)
+        copy_saved(program, data, scratch, n, true, false);
+    run_calls(program, data, at, scratch, partials, is_watched);
+    if (is_saved && has_met(program)) {
+        copy_saved(program, data, scratch, n, true, true);
+        run_calls(program, data, at, scratch, partials, true);
     }
     for (int a = 0; a < program->n_accesses; a++) {
         const struct mx_access *access = &program->accesses[a];

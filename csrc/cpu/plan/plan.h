@@ -34,7 +34,7 @@ struct mx_access {
     int itemsize;
     bool is_loaded, is_stored; /* if packed: copied before the calls, and after them */
     bool is_ordered;           /* the input of a sum that keeps NumPy's order */
-    bool is_saved;             /* before a compiled run that overwrites its input */
+    bool is_saved;             /* before a run, or a block, that overwrites it */
     bool is_in_registers;      /* a temporary of a compiled run */
     bool is_mean;              /* only a kernel of squares reads it, in memory */
     char *data;                /* the first element, in the order of the program's axes */
@@ -112,6 +112,7 @@ struct mx_program {
 
     bool is_measured;       /* calls are timed in the first block of each chunk */
     bool is_repeatable;     /* a chunk may run again: it overwrites nothing that it reads */
+    bool saves_blocks;      /* a block may run again, from a copy of what it overwrites */
     bool is_silent;         /* no call can report a condition */
     int fpe_mask;           /* floating-point conditions that some call has to report */
     atomic_int met;         /* conditions met so far, noted before calls that clear them */

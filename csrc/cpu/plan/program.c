@@ -232,6 +232,7 @@ static void run_blocks(struct mx_program *program, size_t chunk, char *scratch, 
         find_block(program, b, &at);
         at.is_timed = is_timed && b == begin;
         mx_interpreter_run_block(program, &at, scratch, NULL, is_watched);
+        is_watched |= program->saves_blocks && atomic_load(&program->is_watched);
     }
 }
 
@@ -268,12 +269,12 @@ static void run_once(struct mx_program *program, size_t chunk, char *scratch, bo
 void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratch)
 {
     mx_conditions_clear();
-    if (program->fpe_mask && !program->is_repeatable)
+    if (program->fpe_mask && !program->is_repeatable && !program->saves_blocks)
         atomic_store(&program->is_watched, true);
     bool is_watched = atomic_load(&program->is_watched);
     run_once(program, chunk, scratch, is_watched, program->is_measured);
     int met = mx_conditions_met() | atomic_load_explicit(&program->met, memory_order_relaxed);
-    if (!is_watched && (met & program->fpe_mask) != 0) {
+    if (!is_watched && !program->saves_blocks && (met & program->fpe_mask) != 0) {
         atomic_store(&program->is_watched, true);
         mx_conditions_clear();
         run_once(program, chunk, scratch, true, false);

@@ -111,6 +111,10 @@ void mx_runs_reserve_copies(struct mx_program *program)
     for (int c = 0; c < program->n_calls; c++)
         if (program->calls[c].run)
             mark_saved(program, c, program->calls[c].run->n_calls);
+    program->saves_blocks =
+        program->fpe_mask && !program->is_repeatable && program->n_reductions == 0;
+    if (program->saves_blocks)
+        mark_saved(program, 0, program->n_calls);
     for (int a = 0; a < program->n_accesses; a++) {
         struct mx_access *access = &program->accesses[a];
         if (!access->is_saved)
