@@ -190,14 +190,14 @@ def test_functions_of_the_module(drawn: list[str]) -> None:
 def test_sizes_of_calls(drawn: list[str]) -> None:
     _bridge.set_threshold(16384)
     pair = Pair("PCG64")
-    cheap = 16384 * pair.ours.random.threshold_factor
-    pair.check("normal", 16383)
-    pair.check("random", cheap - 1)
-    assert not drawn
-    pair.check("normal", 16384)
-    pair.check("normal", (128, 128))
-    pair.check("random", cheap)
-    assert len(drawn) == 3
+    for method in "normal", "random":
+        pair.check(method, 65535)
+        pair.check(method, (255, 256))
+        assert not drawn
+        pair.check(method, 65536)
+        pair.check(method, (256, 256))
+        assert len(drawn) == 2
+        drawn.clear()
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
