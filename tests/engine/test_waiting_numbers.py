@@ -73,6 +73,29 @@ def test_the_number_of_a_larger_array_is_recorded() -> None:
 
 
 @needs_fusion
+def test_an_extreme_that_is_not_computed_directly_is_recorded() -> None:
+    _bridge.set_threshold(16384)
+    x, values = both(2**17 + 1)
+    assert (x * 2).max() == (values * 2).max()
+    assert ran() == ["multiply", "maximum.reduce"]
+
+
+@pytest.mark.parametrize(
+    ("threads", "operations"), [(1, ["multiply"]), (2, ["maximum.reduce"])]
+)
+def test_threads_reduce_an_array_in_memory(threads: int, operations: list[str]) -> None:
+    before = core.get_num_threads()
+    core.set_num_threads(threads)
+    try:
+        x, values = both(THRESHOLD * ROWS["ndarray.max"].forms[0].threshold_factor)
+        (x * 2).sum()
+        assert x.max() == values.max()
+        assert ran()[:1] == operations
+    finally:
+        core.set_num_threads(before)
+
+
+@needs_fusion
 @pytest.mark.parametrize("call", [lambda z: z.sum(), lambda z: z.any()])
 def test_other_dtypes_are_recorded(call: Any) -> None:
     x, values = both(THRESHOLD, "i4")

@@ -1,5 +1,8 @@
 /* function.c -- a NumPy callable that accepts and returns mxnp arrays. */
 #include "python/object/function.h"
+
+#include <limits.h>
+
 #include "ir/ops.h"
 #include "python/base/device.h"
 #include "python/base/dtypes.h"
@@ -296,6 +299,19 @@ static bool has_large_keyword(PyObject *kwargs, int threshold_factor)
     return false;
 }
 
+static int count_args(PyObject *args, PyObject *kwargs)
+{
+    return (int)(PyTuple_Size(args) + (kwargs ? PyDict_Size(kwargs) : 0));
+}
+
+/* Check whether a call reduces an array to one number in one thread: NumPy takes less time
+ * then, unless the array waits. */
+static bool is_number_of_one_thread(PyObject *args, PyObject *kwargs)
+{
+    return core->mx_thread_pool_size() == 1 && count_args(args, kwargs) == 1 &&
+           !settings_use_gpu();
+}
+
 /* Check whether a call is large, for the recorded form or for the layer. */
 static bool is_for_queue(const struct function *f, int threshold_factor, PyObject *args,
                          PyObject *kwargs)
@@ -315,6 +331,9 @@ static bool is_for_queue(const struct function *f, int threshold_factor, PyObjec
         return true;
     case 'm':
         return has_stack(args) && has_large(args, 0, threshold_factor);
+    case 'o':
+        return has_large(args, 2,
+                         is_number_of_one_thread(args, kwargs) ? INT_MAX : threshold_factor);
     default:
         return has_large(args, 2, threshold_factor) ||
                (has_layer(f) && has_large_keyword(kwargs, threshold_factor));
@@ -460,11 +479,6 @@ static PyObject *with_out_last(const struct function *f, PyObject *args, PyObjec
     if (row->nin == 1)
         return PyTuple_Pack(2, PyTuple_GetItem(args, 0), out);
     return PyTuple_Pack(3, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1), out);
-}
-
-static int count_args(PyObject *args, PyObject *kwargs)
-{
-    return (int)(PyTuple_Size(args) + (kwargs ? PyDict_Size(kwargs) : 0));
 }
 
 /* Check whether NumPy has to handle a call whose recorded form returned a result, or raised:
@@ -748,7 +762,7 @@ static inline bool is_draw(const struct function *f)
 /* Check whether only calls with large arrays are large. */
 static inline bool needs_large_array(const struct function *f)
 {
-    return f->size_rule == 'a' || f->size_rule == 'm';
+    return f->size_rule == 'a' || f->size_rule == 'o' || f->size_rule == 'm';
 }
 
 /* Return the size from which calls of a function are recorded, or left to NumPy. */
@@ -784,6 +798,16 @@ static inline bool are_immediate(const struct function *f, PyObject *const *args
             queue_is_eager(least));
 }
 
+/* Check whether a number of an array that is in memory would not be recorded.  Extremes have
+ * the same bits either way, so they are also recorded if the number is not computed directly.
+ */
+static bool is_little(const struct function *f, PyObject *a)
+{
+    npy_intp weight = queue_weight(np_array_of(a));
+    return weight / f->threshold_factor < queue_threshold &&
+           (f->size_rule != 'o' || weight <= MX_MOST_DIRECT);
+}
+
 /* Run the queue for an array that a number is computed of, if one in memory would not be
  * recorded: the program needs the number, and this takes less time than a recorded reduction.
  * Return 0, or -1 with an exception set. */
@@ -791,8 +815,8 @@ static int run_for_number(const struct function *f, PyObject *const *args, size_
                           PyObject *names)
 {
     bool runs = n == 1 && !names && is_array(args[0]) && queue_computes(args[0]) &&
-                queue_weight(np_array_of(args[0])) / f->threshold_factor < queue_threshold &&
-                f->gives_number(args, n) && !settings_are_fast() && !settings_use_gpu();
+                is_little(f, args[0]) && f->gives_number(args, n) && !settings_are_fast() &&
+                !settings_use_gpu();
     return runs ? queue_wait(args[0]) : 0;
 }
 
@@ -1137,7 +1161,8 @@ static PyMemberDef function_members[] = {
      "What has to be large: \"a\" an argument, \"s\" the shape in the first argument, \"n\" "
      "the "
      "square of that number or of the size of an array, \"t\" the number in the third "
-     "argument, \"r\" a range, \"m\" an argument if one has three axes, \"d\" the size of a "
+     "argument, \"r\" a range, \"m\" an argument if one has three axes, \"o\" an argument if "
+     "several threads reduce it to one number, \"d\" the size of a "
      "draw, \"p\" the same if there are several threads. With \"q\", `implementation` "
      "decides."},
     {"size_place", T_INT, offsetof(struct function, size_place), 0,
