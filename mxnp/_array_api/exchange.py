@@ -273,7 +273,7 @@ def _import_first(original: Any, describes: Any, function: Any) -> None:
             return lambda *_, **__: function(*args, **kwargs)
         return before(*args, **kwargs) if before else original
 
-    counterpart.choose = choose
+    counterpart.choose, counterpart.choose_from = choose, 1
 
 
 def _maker(original: Any) -> Any:

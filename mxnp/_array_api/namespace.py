@@ -75,6 +75,7 @@ def _function(module: str, original: Any) -> Any:
     change = _CHANGES.get(original.__name__)
     if change is not None:
         counterpart.choose = _change(change, original)
+        counterpart.choose_from = 0
     if original.__name__ == "argsort" and original.implementation is not None:
         counterpart.implementation = _stable(original.implementation)
     return counterpart

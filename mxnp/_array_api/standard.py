@@ -153,7 +153,11 @@ def populate(module: types.ModuleType) -> None:
 
 
 def extend(
-    original: Any, extension: Any, accepts: Callable[..., bool], signature: bool = True
+    original: Any,
+    extension: Any,
+    accepts: Callable[..., bool],
+    signature: bool = True,
+    least: int = 2,
 ) -> None:
     """
     Make the counterpart of a function accept calls that NumPy's function refuses.
@@ -171,12 +175,15 @@ def extend(
         whether `extension` handles the call.
     signature : bool, optional
         Whether the counterpart has the signature of `extension`.
+    least : int, optional
+        The least number of arguments of the additional calls.
     """
 
     def choose(*args: Any, **kwargs: Any) -> Any:
         return extension if accepts(args, kwargs) else original
 
-    find_counterpart(original).choose = choose
+    counterpart = find_counterpart(original)
+    counterpart.choose, counterpart.choose_from = choose, least
     if signature and not isinstance(original, numpy.ufunc):
         signatures[original] = extension
 
@@ -294,4 +301,4 @@ def _expm1(x: Any, /, *args: Any, where: Any = True, **kwargs: Any) -> Any:
     return result if isinstance(result, numpy.ndarray) else filled[()]
 
 
-extend(numpy.expm1, _expm1, _has_limits)
+extend(numpy.expm1, _expm1, _has_limits, least=1)

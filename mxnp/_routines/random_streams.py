@@ -130,9 +130,14 @@ def _is_output(out: Any, size: Any, dtype: Any) -> bool:
     )
 
 
+def _always_pays(sampler: str) -> bool:
+    """Return whether draws of a sampler are faster than NumPy's, whatever they are."""
+    return get_num_threads() > 1 or sampler in ("uniform_f", "integers_8")
+
+
 def _pays(draw: _Draw, kind: str) -> bool:
     """Return whether draws are faster than NumPy's, in one thread if there is one."""
-    if get_num_threads() > 1 or draw.sampler in ("uniform_f", "integers_8"):
+    if _always_pays(draw.sampler):
         return True
     is_shifted = draw.parameters != (0.0, 1.0)
     return draw.sampler == "uniform" and (is_shifted or kind == "MT19937")
@@ -338,13 +343,14 @@ def _standard(
         if not _is_dtype(dtype):
             return NotImplemented
         found = numpy.dtype(dtype)
-        sampler = samplers.get(found.name) if found.isnative else None
+        kind = found.type.__name__  # the name of the dtype takes NumPy 3 us
+        sampler = samplers.get(kind) if found.isnative else None
         if sampler is None:
             return NotImplemented
         keywords = dict(zip(names, values, strict=False)) | {"dtype": found}
         if sampler == "uniform":
             values = 0.0, 1.0
-        draw = _Draw(sampler, values, found.name, Generator, name, keywords)
+        draw = _Draw(sampler, values, kind, Generator, name, keywords)
         return _draw(bits, draw, given.get("size"), given.get("out"))
 
     _register(Generator, name, form)
@@ -403,11 +409,13 @@ def _draw_integers(
         return NotImplemented
     most = end if keywords.get("endpoint") else end - 1
     is_bool = found.kind == "b"
+    name = "bools" if is_bool else f"integers_{8 * found.itemsize}"
+    if not _always_pays(name):
+        return NotImplemented
     limits = None if is_bool else numpy.iinfo(found)
     first, last = (limits.min, limits.max) if limits else (0, 1)
     if not first <= least < most <= last or not found.isnative:
         return NotImplemented
-    name = "bools" if is_bool else f"integers_{8 * found.itemsize}"
     keywords = {"low": least, "high": end, "dtype": dtype, **keywords}
     parameters = least % 2**64, most - least, int(owner is RandomState)
     method = "randint" if owner is RandomState else "integers"

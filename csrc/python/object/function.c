@@ -877,6 +877,17 @@ static inline bool is_plain(PyObject *x)
            PyUnicode_CheckExact(x) || PyArray_IsScalar(x, Generic);
 }
 
+/* Return a borrowed reference to what NumPy's function gets for an argument, or NULL if that is
+ * neither an array, nor a plain argument, nor the ufunc of one of its methods. */
+static inline PyObject *plain_value(const struct function *f, PyObject *x)
+{
+    if (is_array(x))
+        return (PyObject *)queue_ready(x);
+    if (f->is_member && PyObject_TypeCheck(x, function_type))
+        return ((struct function *)x)->wrapped;
+    return is_plain(x) ? x : NULL;
+}
+
 /* Call NumPy's function with arrays and plain arguments, without a tuple of them.  Return 1
  * with the result, or NULL if that is an exception, or 0 if it is another call. */
 static int call_plain(const struct function *f, PyObject *const *args, size_t n,
@@ -896,11 +907,9 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     vector_call *call = layout_vectorcall(f->wrapped);
     if (!call || !*call)
         return 0;
-    for (size_t i = 0; i < all; i++) {
-        if (!is_array(args[i]) && !is_plain(args[i]))
+    for (size_t i = 0; i < all; i++)
+        if (!(values[i] = plain_value(f, args[i])))
             return 0;
-        values[i] = is_array(args[i]) ? (PyObject *)queue_ready(args[i]) : args[i];
-    }
     *result = NULL;
     if (recursion_enter() < 0)
         return 1;
