@@ -48,7 +48,7 @@ static struct mx_compiled_key make_key(int result, int number, int n)
 static const struct mx_compiled *get(int result, int number)
 {
     struct mx_compiled_key key = make_key(result, number, 5 + number % 40);
-    return mx_compiled_get(&key);
+    return mx_compiled_get(&key, MX_COMPILED_WORK / HOT + 1);
 }
 
 static void make_hot(int result, int number)

@@ -411,11 +411,11 @@ np._bridge.stop_compiler()
 PROGRAM = """
 import numpy, mxnp as np
 from mxnp._engine import core
-a = np.arange(30_000.0)
+a = np.arange(1_000_000.0)
 def compute():
     return numpy.asarray((a * 2 + 1) * a - np.sqrt(a))
 expected = compute()
-for _ in range(5):
+for _ in range(30):
     assert (compute() == expected).all()
 core.wait_for_compiler()
 assert (compute() == expected).all()
@@ -518,8 +518,8 @@ import os, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # of fork, from Python 3.12 on
 child = os.fork()
 if child == 0:
-    b = np.arange(30_000.0)
-    for _ in range(5):
+    b = np.arange(1_000_000.0)
+    for _ in range(40):
         numpy.asarray((b + 2) * (b - 3) / (b + 1))
     core.wait_for_compiler()
     os._exit(core.CompiledStats().kernels)

@@ -11,7 +11,6 @@
 
 #define MAX_ENTRIES 2048
 #define N_SLOTS     4096 /* of the table: a power of two, greater than MAX_ENTRIES */
-#define HOT         3    /* lookups after which a key is compiled */
 #define STACK_SIZE  ((size_t)8 << 20) /* LLVM's passes are recursive */
 
 enum state { COUNTED, REQUESTED, FINISHED };
@@ -19,7 +18,7 @@ enum state { COUNTED, REQUESTED, FINISHED };
 struct entry {
     uint64_t hash;
     enum state state;
-    int n_lookups;
+    int64_t work;                /* of the programs that looked it up */
     struct mx_compiled *kernels; /* NULL unless it is finished and some calls were compiled */
     struct entry *next;          /* among those that were requested */
     struct entry *next_forgotten;
@@ -166,7 +165,7 @@ static void request(struct entry *entry)
     pthread_cond_signal(&table.requested);
 }
 
-const struct mx_compiled *mx_compiled_get(const struct mx_compiled_key *key)
+const struct mx_compiled *mx_compiled_get(const struct mx_compiled_key *key, int64_t work)
 {
     if (!atomic_load_explicit(&is_on, memory_order_relaxed))
         return NULL;
@@ -174,10 +173,10 @@ const struct mx_compiled *mx_compiled_get(const struct mx_compiled_key *key)
     pthread_mutex_lock(&table.lock);
     struct entry **slot = slot_of(key), *entry = *slot ? *slot : add_entry(slot, key);
     if (entry && table.compiler) {
-        entry->n_lookups++;
+        entry->work += work;
         if (entry->state == COUNTED && table.is_immediate)
             compile(entry);
-        else if (entry->state == COUNTED && entry->n_lookups >= HOT)
+        else if (entry->state == COUNTED && entry->work >= MX_COMPILED_WORK)
             request(entry);
         kernels = entry->kernels;
     }

@@ -7,13 +7,14 @@
  *
  * The key of a program says everything on which the code depends: the operations, the dtypes,
  * and whether the elements of an operand are adjacent.  It contains no shapes and no addresses.
- * A key that was seen often enough is compiled by a thread that does nothing else.  Until the
- * kernels exist, programs run as they do without a compiler.
+ * A key whose programs have worked enough is compiled by a thread that does nothing else. Until
+ * the kernels exist, programs run as they do without a compiler.
  */
 #include "base/base.h"
 
 #define MX_MAX_KEY           2048 /* numbers */
 #define MX_MAX_COMPILED_RUNS 40
+#define MX_COMPILED_WORK     ((int64_t)1 << 27) /* after which a key is compiled */
 
 /* Calls that one kernel computes. */
 struct mx_compiled_run {
@@ -39,8 +40,9 @@ struct mx_compiled {
 };
 
 /* Returns the kernels for a key, or NULL if there are none yet.  The result is never freed.
- * Counts how often the key was looked up, and requests its compilation. */
-const struct mx_compiled *mx_compiled_get(const struct mx_compiled_key *key);
+ * Adds up the work of the programs with this key, in calls for each element, and requests its
+ * compilation: they have then run for about 50 ms. */
+const struct mx_compiled *mx_compiled_get(const struct mx_compiled_key *key, int64_t work);
 
 bool mx_compiled_is_on(void);
 

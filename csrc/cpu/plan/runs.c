@@ -127,9 +127,12 @@ void mx_runs_reserve_copies(struct mx_program *program)
 bool mx_runs_find(struct mx_program *program)
 {
     struct mx_compiled_key key;
+    int64_t work = program->n_calls;
     if (!mx_compiled_is_on() || !runs_describe(program, &key))
         return false;
-    const struct mx_compiled *compiled = mx_compiled_get(&key);
+    for (int i = 0; i < program->ndim; i++)
+        work *= program->shape[i];
+    const struct mx_compiled *compiled = mx_compiled_get(&key, work);
     if (!compiled)
         return false;
     for (int r = 0; r < compiled->n_runs; r++) {
