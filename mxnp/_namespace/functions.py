@@ -104,10 +104,10 @@ class _Table(Mapping[str, Row]):
 # samplers. "layer" is NumPy's code. After the colon is the factor of the threshold, and
 # the size rule if it is not the largest array: "s" the shape in the first argument, "n"
 # the square of that number or of the size of an array, "t" the number in the third
-# argument, "r" the length of a range, "m" an array if one has three axes, "o" the
-# largest array, but NumPy reduces one to a number if there is one thread, "q" what the
-# form decides, "d" the size of a draw and its place among the arguments, "p" the same
-# if there are several threads.
+# argument, "g" the grid of the arrays, "r" the length of a range, "m" an array if one
+# has three axes, "o" the largest array, but NumPy reduces one to a number if there is
+# one thread, "q" what the form decides, "d" the size of a draw and its place among the
+# arguments, "p" the same if there are several threads.
 #
 # In calls, the letter of an array names its elements and the digit the number of axes:
 # f has floats, p positive ones, n NaN too, s is float32, i and j are integers, q small
@@ -204,7 +204,7 @@ matmul direct,gpu/products,layer:8m (f3, p3.swapaxes(1, 2));
 max direct,reductions:64o (f2); (i2, axis=1)
 mean direct,statistics:16 (f2); (i2, axis=0); (s2, axis=1)
 median layer:8 (f1); (f2, axis=0); (f2, axis=1, keepdims=True)
-meshgrid grids:q (f1[:100], f1[:90])
+meshgrid grids:4g (f1[:100], f1[:90])
 min direct,reductions:64o (f2, axis=0); (n1)
 nan_to_num layer:16 (n1); (f1); (n2, nan=1.5)
 nanargmax layer:16 (n1); (f2, axis=0)
@@ -224,7 +224,7 @@ nanvar nanfunctions:16,layer:16 (f1); (n2, axis=0, ddof=1)
 nonzero selections (f2)
 ones direct,copies:s (S); (T, 'u1')
 ones_like copies:4 (i1, 'f4')
-outer grids:q (f1[:150], f1[:160])
+outer grids:4g (f1[:150], f1[:160])
 pad copies:32,layer:32 (f1, 2); (f2, 2, mode='reflect'); (f2, ((1, 2), (0, 1)),
     mode='edge'); (f1, 3, constant_values=2); (i2, 1, mode='wrap')
 partition sorting (f1, 5); (f1, [3, 5])
@@ -426,7 +426,7 @@ ufunc.accumulate reductions._ufunc_accumulate:16 add(f1); multiply(p2, axis=1);
 ufunc.at indexing._ufunc_at add(f1, q1, 2.5); add(i1, q1, q1); maximum(f1, q1, p1);
     negative(f1, q1); logical_or(b1, q1, b1); multiply(f2, q1[:5], 2.0); divide(f1, q1,
     p1)
-ufunc.outer grids._ufunc_outer:q multiply(f1[:150], p1[:160]); add(i1[:20], i1[:30]);
+ufunc.outer grids._ufunc_outer:4g multiply(f1[:150], p1[:160]); add(i1[:20], i1[:30]);
     less(f1[:150], f1[:150])
 ufunc.reduce direct,reductions._ufunc_reduce:16 add(f1); add(i2, axis=1); multiply(p2);
     maximum(f2, axis=0); logical_or(b2); logical_and(f1); fmax(n1); bitwise_or(i1);

@@ -218,6 +218,16 @@ static bool has_large_shape(PyObject *args, Py_ssize_t at, int threshold_factor,
     return shape && size / threshold_factor >= (double)queue_threshold;
 }
 
+/* Check whether the grid of all arrays among the arguments is large. */
+static bool has_large_grid(PyObject *args, int threshold_factor)
+{
+    double size = 1;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(args); i++)
+        if (is_array(PyTuple_GetItem(args, i)))
+            size *= (double)PyArray_SIZE(np_array_of(PyTuple_GetItem(args, i)));
+    return size / threshold_factor >= (double)queue_threshold;
+}
+
 /* Check whether the arguments are those of a large range: [start,] stop[, step]. */
 static bool has_large_range(PyObject *args)
 {
@@ -322,6 +332,8 @@ static bool is_for_queue(const struct function *f, int threshold_factor, PyObjec
         return has_large_shape(args, 0, threshold_factor, f->size_rule == 'n');
     case 't':
         return has_large_shape(args, 2, threshold_factor, false);
+    case 'g':
+        return has_large_grid(args, threshold_factor);
     case 'r':
         return has_large_range(args);
     case 'd':
@@ -1170,7 +1182,8 @@ static PyMemberDef function_members[] = {
      "What has to be large: \"a\" an argument, \"s\" the shape in the first argument, \"n\" "
      "the "
      "square of that number or of the size of an array, \"t\" the number in the third "
-     "argument, \"r\" a range, \"m\" an argument if one has three axes, \"o\" an argument if "
+     "argument, \"g\" the grid of all arrays, \"r\" a range, \"m\" an argument if one has "
+     "three axes, \"o\" an argument if "
      "several threads reduce it to one number, \"d\" the size of a "
      "draw, \"p\" the same if there are several threads. With \"q\", `implementation` "
      "decides."},
