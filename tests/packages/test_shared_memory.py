@@ -332,7 +332,7 @@ def written() -> int:
 
 
 def root_of_squares(np: Any, a: Any) -> Any:
-    return (np.sqrt(a * a + 1) * 2).max()
+    return (np.sqrt(a * a + 1) * 2).sum()
 
 
 @needs_fusion

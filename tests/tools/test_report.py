@@ -390,7 +390,7 @@ def test_other_kinds_of_programs(folder, args, stdin):
 
 FALLS_BACK = """
 import numpy as np
-x = np.arange(70_000.0)
+x = np.arange(140_000.0)
 for i in range(3):
     y = np.convolve(x, [0, 1])
 z = np.sort(x, kind="heapsort")
