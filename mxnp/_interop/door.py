@@ -483,7 +483,9 @@ def _see_running() -> None:
     for name, module in list(sys.modules.items()):
         names = _names_of(module)
         path = names.get("__file__")
-        if isinstance(path, str) and _is_file_of_program(path):
+        if not isinstance(path, str) or is_standard(path):
+            continue
+        if _is_file_of_program(path):
             for value in list(names.values()):
                 _see_functions(value, name)
 
