@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -181,6 +182,7 @@ class _Namespace(types.ModuleType):
 _namespaces: dict[str, _Namespace] = {}
 _globals: dict[str, dict[str, Any]] = {}  # by the name of a module
 _functions: dict[types.FunctionType, types.FunctionType] = {}
+_added: list[tuple[dict[Any, Any], Any]] = []  # their keys, while a layer is made
 
 
 def _is_numpys(name: str) -> bool:
@@ -224,9 +226,27 @@ def _copy(function: types.FunctionType) -> types.FunctionType:
     known = _functions.get(function)
     if known is not None:
         return known
-    names = _globals_of(function.__globals__["__name__"])
-    copy = _functions[function] = _with_globals(function, names)
+    original = function.__globals__
+    names = _globals_of(original["__name__"])
+    copy = _with_globals(function, names)
+    _add(_functions, function, copy)
+    for name in _names_in(function.__code__):
+        if name in original and name not in names:
+            _add(names, name, _resolve(original[name]))
     return copy
+
+
+def _add(table: dict[Any, Any], key: Any, value: Any) -> None:
+    _added.append((table, key))
+    table[key] = value
+
+
+def _names_in(code: types.CodeType) -> Iterator[str]:
+    """Yield the names in code and in the functions inside."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _names_in(inner)
 
 
 def _with_globals(
@@ -245,16 +265,18 @@ def _with_globals(
 
 
 def _globals_of(name: str) -> dict[str, Any]:
-    """Return the globals of the layer for a module of NumPy."""
-    known = _globals.get(name)
-    if known is not None:
-        return known
-    original = vars(sys.modules[name])
-    original.setdefault("__warningregistry__", {})  # shared: a warning is shown once
-    names = _globals[name] = {"type": _class_of}
-    for key, value in original.items():
-        names[key] = value if key.startswith("__") else _resolve(value)
-    return names
+    """Return the globals of the layer for a module of NumPy.
+
+    Functions add the names that they use.
+    """
+    if name not in _globals:
+        original = vars(sys.modules[name])
+        original.setdefault(
+            "__warningregistry__", {}
+        )  # shared: a warning is shown once
+        own = {key: value for key, value in original.items() if key.startswith("__")}
+        _globals[name] = {**own, "type": _class_of}
+    return _globals[name]
 
 
 def find_layer(original: Any) -> Any:
@@ -280,15 +302,18 @@ def find_layer(original: Any) -> Any:
         return None
     if code.__globals__["__name__"] not in _MODULES:
         return None
-    with loading:  # globals are complete before a function is returned
-        made = [(known, len(known)) for known in (_globals, _functions)]
+    with loading:  # the names of a function are complete before it is returned
+        before = len(_added)
         try:
-            return _copy(code)
+            copy = _copy(code)
         except BaseException:  # an interrupt: what was made refers to what is missing
-            for known, n in made:
-                for each in [*known][n:]:
-                    del known[each]
+            while len(_added) > before:
+                table, key = _added.pop()
+                table.pop(key, None)
             raise
+        if not before:
+            _added.clear()
+        return copy
 
 
 def find_dispatcher(original: Any) -> types.FunctionType | None:
