@@ -224,7 +224,7 @@ CELLS = [
     "%%mxnp --verify\nimport numpy as np\ny = np.ones(20_000) + 1",
     "%%mxnp timeit\nnp.exp(y)",
     "with np.doctor() as d:\n    for i in range(10_000):\n        t = y[i] + 1\nd",
-    "i = np.arange(100_000) * 2\nz = np.arange(100_000)",
+    "i = np.arange(1_000_000) * 2\nz = np.arange(1_000_000)",
     "w = z[i]",
     "w.sum()",
     "%%mxnp --trap-nan\nimport numpy as np\ny = np.zeros(3) * np.inf",
