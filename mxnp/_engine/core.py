@@ -547,12 +547,11 @@ _PRELUDES = {
 @cache
 def kernel_text(name: str) -> str:
     """Return a file of kernels of the device, from the package or from the checkout."""
-    from pathlib import Path
-
     device = gpu()
-    folders = (Path(_PACKAGE, device.kernels), Path(_ROOT, device.kernels))
-    folder = next(folder for folder in folders if folder.is_dir())
-    return (folder / f"{name}.{device.suffix}").read_text()
+    folders = [path.join(each, device.kernels) for each in (_PACKAGE, _ROOT)]  # noqa: PTH118
+    folder = next(filter(path.isdir, folders))
+    with open(f"{folder}/{name}.{device.suffix}", encoding="utf-8") as file:  # noqa: PTH123
+        return file.read()
 
 
 @cache
