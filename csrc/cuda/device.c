@@ -170,11 +170,14 @@ static void read_model(const char *path, char *model)
         fclose(file);
 }
 
-/* Returns how many GPUs the program wants to see, at most `n`. */
+/* Returns how many GPUs the program wants to see, at most `n`: none if the list is empty or
+ * begins with -1. */
 static int visible(int n)
 {
     const char *names = getenv("CUDA_VISIBLE_DEVICES");
     int listed = 1;
+    if (names && (!*names || *names == '-'))
+        return 0;
     for (const char *at = names; at && *at; at++)
         listed += *at == ',';
     return names && listed < n ? listed : n;
