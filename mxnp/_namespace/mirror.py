@@ -29,6 +29,7 @@ from mxnp._bridge import (
     set_counterparts,
     set_preparation,
 )
+from mxnp._engine import core
 
 # Types of callables that are wrapped. Other objects are returned unchanged.
 _FUNCTIONS = (
@@ -100,7 +101,8 @@ def wrap_function(
 
 def _prepare(counterpart: Function, row: str) -> None:
     """Add its names, and the ways of its row, to a function."""
-    from .ways import attach  # the table of functions, which a first use needs
+    with core.loading:
+        from .ways import attach  # the table of functions, which a first use needs
 
     original = counterpart.__wrapped__
     if isinstance(counterpart, ufunc):
