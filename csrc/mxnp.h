@@ -214,10 +214,10 @@ enum mx_prelude { MX_PRELUDE_MAP, MX_PRELUDE_REDUCE, MX_PRELUDE_SCATTER, MX_PREL
 enum mx_size { MX_SIZE_ELEMENTWISE, MX_SIZE_REDUCTION, MX_SIZE_SCAN, MX_SIZE_COUNT };
 
 /* Lets operations on at least so many elements run on the device's default GPU.  `sizes` has
- * MX_SIZE_COUNT numbers.  "auto" initializes the device after operations of those sizes with
- * `opening` bytes of results.  `preludes` has MX_PRELUDE_COUNT texts, which must not be freed;
- * NULL: no group runs there.  A process uses one device only: the other functions below concern
- * that one. */
+ * MX_SIZE_COUNT numbers.  "auto" initializes the device when operations of those sizes have
+ * computed over `opening` bytes.  `preludes` has MX_PRELUDE_COUNT texts, which must not be
+ * freed; NULL: no group runs there.  A process uses one device only: the other functions below
+ * concern that one. */
 void mx_gpu_use(int device, const char *const *preludes, const int64_t *sizes, int64_t opening);
 
 int mx_gpu_is_used(void);   /* whether groups may run on a GPU */

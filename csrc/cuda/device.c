@@ -178,8 +178,8 @@ static int visible(int n)
     int listed = 1;
     if (names && (!*names || *names == '-'))
         return 0;
-    for (const char *at = names; at && *at; at++)
-        listed += *at == ',';
+    for (const char *at = names; at && *at && *at != '-'; at++)
+        listed += *at == ',' && at[1] != '-';
     return names && listed < n ? listed : n;
 }
 
@@ -194,7 +194,7 @@ static void read_machine(void)
     if (mx_api_is_stand_in())
         mx_api.cuDeviceGetCount(&n);
     else
-        n = has_files ? visible((int)found.gl_pathc) : 1;
+        n = visible(has_files ? (int)found.gl_pathc : 1);
     machine.count = n < MAX_MODELS ? n : MAX_MODELS;
     for (int i = 0; i < machine.count; i++) {
         snprintf(machine.models[i], sizeof machine.models[i], "NVIDIA GPU");

@@ -22,7 +22,7 @@
 static struct {
     bool is_on;
     int64_t sizes[MX_SIZE_COUNT]; /* elements from which "auto" runs operations here */
-    _Atomic int64_t opening;      /* bytes of results before it initializes the device */
+    _Atomic int64_t opening;      /* bytes before it initializes the device */
     struct mx_gpu_counts counts;
     int failure;        /* status that the next wait returns */
     char message[4096]; /* of the failure, or of a launch that failed alone */

@@ -153,6 +153,8 @@ def _set_report_option(
     if option == "--report":
         if not value and args[:1] in (["json"], ["html"]) and args[1:]:
             value = args.pop(0)  # --report html FILE
+            if args[0].startswith("-") and args[0] != "-":
+                _refuse(f"argument --report={value}: expected a file, not {args[0]!r}")
         kind, colon, file = (value or "text").partition(":")
         if kind not in ("text", "json", "html"):
             _refuse(f"argument --report: expected json or html, not {kind!r}")

@@ -314,7 +314,7 @@ def synchronize() -> None:
 
 
 class CompiledStats:
-    """What the compiler of hot groups has done in this process."""
+    """What the compiler of hot groups has done in this process until now."""
 
     def __init__(self) -> None:
         stats = ffi.new("struct mx_compiled_stats *")
@@ -471,7 +471,7 @@ class Device:
         self.argument_bytes: int = row.argument_bytes  # of the numbers of a kernel
         # Elements from which "auto" uses it, unless they are measured.
         self.auto_size: int = row.auto_size
-        # Bytes of results after which "auto" initializes it.
+        # Bytes of computed arrays after which "auto" initializes it.
         self.opening: int = row.opening << 20
         # Whether threadgroups may wait for others that have begun.
         self.makes_progress = bool(row.makes_progress)
@@ -574,8 +574,8 @@ def use_gpu(sizes: Sequence[int], opening: int = 0) -> None:
     sizes : sequence of int
         The numbers of `auto_sizes.Sizes`.
     opening : int, optional
-        The bytes of results of such operations after which device "auto" initializes
-        the GPU.
+        Device "auto" initializes the GPU when such operations have computed over so
+        many bytes: the elements, of the largest size among the operands.
     """
     texts = [ffi.from_buffer("char[]", kernel_prelude(kind)) for kind in _PRELUDES]
     _used_by_core.extend(texts)

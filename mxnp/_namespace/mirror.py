@@ -81,7 +81,8 @@ def find_counterpart(value: Any, module: str = "numpy") -> Any:
         known = wrap_function(value, module)
     else:
         return value
-    _counterparts[value] = known
+    if not isinstance(value, numpy.ufunc) or value is vars(numpy).get(value.__name__):
+        _counterparts[value] = known  # not ufuncs that the program makes
     return known
 
 
@@ -101,8 +102,7 @@ def wrap_function(
 
 def _prepare(counterpart: Function, row: str) -> None:
     """Add its names, and the ways of its row, to a function."""
-    with core.loading:
-        from .ways import attach  # the table of functions, which a first use needs
+    from .ways import attach  # the table of functions, which a first use needs
 
     original = counterpart.__wrapped__
     if isinstance(counterpart, ufunc):
@@ -116,7 +116,7 @@ def _prepare(counterpart: Function, row: str) -> None:
     attach(counterpart, row)
 
 
-set_preparation(_prepare)
+set_preparation(_prepare, core.loading)
 # NumPy's functions whose counterparts accept more, and functions with that signature.
 signatures: dict[Any, Callable[..., Any]] = {}
 

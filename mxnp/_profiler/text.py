@@ -225,5 +225,7 @@ def _sentences(report: Report) -> list[str]:
 def print_report(report: Report, file: TextIO | None = None) -> None:
     """Print a report to a file, by default `sys.stdout`."""
     width = shutil.get_terminal_size().columns
-    is_terminal = (file or sys.stdout).isatty()
-    print(render(report, width if is_terminal else max(width, _LEAST_WIDTH)), file=file)
+    is_terminal = getattr(file or sys.stdout, "isatty", bool)()
+    text = render(report, width if is_terminal else max(width, _LEAST_WIDTH))
+    encoding = getattr(file or sys.stdout, "encoding", None) or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding), file=file)

@@ -380,7 +380,9 @@ def _running(op: ufunc) -> Callable[..., Any]:
 
     def accumulate(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         if axis is None and type(a) is ndarray:
-            a, axis = a.ravel(), 0
+            if out is not None and a.ndim != 1 and not a.flags.c_contiguous:
+                return NotImplemented  # a copy and its sums are two steps
+            a, axis = a if a.ndim == 1 else a.ravel(), 0
         return _accumulate(op, a, axis, dtype, out)
 
     return accumulate

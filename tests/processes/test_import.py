@@ -75,22 +75,55 @@ def test_a_function_is_prepared_at_its_first_use(first: str) -> None:
         f"""
         import sys, mxnp as np
         from mxnp import _bridge
+        from mxnp._engine import core
         from mxnp._namespace import functions, mirror
 
         def interrupt(function, row):
             raise KeyboardInterrupt(row)
 
-        _bridge.set_preparation(interrupt)
+        _bridge.set_preparation(interrupt, core.loading)
         try:
             {first}
         except KeyboardInterrupt as error:
             print(error)
-        _bridge.set_preparation(mirror._prepare)
+        _bridge.set_preparation(mirror._prepare, core.loading)
         print(np.median([3, 1, 2]), np.median.__name__, np.median.__module__)
         print(np.median.layer_factor == functions.ROWS["median"].layer.threshold_factor)
         """
     )
     assert lines == ["median", "2.0 median mxnp", "True"]
+
+
+def test_threads_find_a_function_prepared() -> None:
+    """One prepares it, and the others wait."""
+    lines = printed(
+        """
+        import threading, mxnp as np
+        from mxnp import _bridge
+        from mxnp._engine import core
+        from mxnp._namespace import mirror
+
+        others, seen = [], []
+
+        def look():
+            seen.append((np.median.__module__, np.median.layer_factor > 1))
+
+        def prepare(function, row):
+            if not others:
+                others.extend(threading.Thread(target=look) for _ in range(3))
+                for each in others:
+                    each.start()
+                    each.join(0.05)  # a thread that does not wait ends
+            mirror._prepare(function, row)
+
+        _bridge.set_preparation(prepare, core.loading)
+        look()
+        for each in others:
+            each.join()
+        print(len(seen), set(seen))
+        """
+    )
+    assert lines == ["4 {('mxnp', True)}"]
 
 
 def test_an_interrupt_while_the_layer_of_a_function_is_loaded() -> None:

@@ -17,7 +17,7 @@ static bool has_frame(PyObject *values, PyObject *frame)
 }
 
 /* Check whether a frame runs a signal handler or a trace function: its caller is one of its
- * arguments. */
+ * variables.  Other functions that hold the frame of their caller count as handlers too. */
 static bool is_handler(PyObject *frame)
 {
     PyObject *caller = PyObject_GetAttrString(frame, "f_back");

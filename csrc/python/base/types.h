@@ -72,6 +72,7 @@ struct function {
     bool is_view;             /* results are views if the elements need not be read */
     bool is_member;           /* a method or attribute of its first argument */
     bool is_standard;         /* results are arrays, never NumPy scalars */
+    bool is_preparing;        /* a thread adds what the row says, and holds the lock */
     int depth;                /* levels of tuples and lists that are unwrapped */
     unsigned check_epoch;     /* when the two fields below were set: see object/checks.h */
     unsigned char verdict, n_checked;

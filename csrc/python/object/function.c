@@ -29,6 +29,7 @@ static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp *
 static PyObject *load_layer;   /* a function that returns the layer of a NumPy function */
 static PyObject *is_refused;   /* whether NumPy's dispatcher of the function refuses a call */
 static PyObject *prepare_row;  /* a function that adds what a row says to a function */
+static PyObject *preparation;  /* the lock that a thread holds while it prepares a function */
 
 /* From Python 3.12 on, a class loses its vectorcall when __call__ is set. */
 static void restore_vectorcall(PyTypeObject *type)
@@ -74,11 +75,16 @@ static PyObject *set_layers(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *set_preparation(PyObject *module, PyObject *function)
+static PyObject *set_preparation(PyObject *module, PyObject *args)
 {
+    PyObject *function, *lock;
     (void)module;
+    if (!PyArg_ParseTuple(args, "OO:set_preparation", &function, &lock))
+        return NULL;
     Py_XDECREF(prepare_row);
+    Py_XDECREF(preparation);
     prepare_row = Py_NewRef(function);
+    preparation = Py_NewRef(lock);
     Py_RETURN_NONE;
 }
 
@@ -89,9 +95,10 @@ PyMethodDef function_module_methods[] = {
     {"set_counterparts", set_counterparts, METH_O,
      "set_counterparts(counterparts)\n--\n\n"
      "Set the dict from NumPy's functions to those of mxnp."},
-    {"set_preparation", set_preparation, METH_O,
-     "set_preparation(prepare)\n--\n\n"
-     "Set the function that gets a function and the name of its row, before its first use."},
+    {"set_preparation", set_preparation, METH_VARARGS,
+     "set_preparation(prepare, lock)\n--\n\n"
+     "Set the function that gets a function and the name of its row, before its first use, and "
+     "a reentrant lock that is held meanwhile."},
     {"set_layers", set_layers, METH_VARARGS,
      "set_layers(load, is_refused)\n--\n\n"
      "Set the functions that return NumPy's code for one of its functions, over mxnp arrays, "
@@ -115,23 +122,39 @@ static inline bool has_layer(const struct function *f)
 static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, size_t flags,
                                      PyObject *names);
 
-/* Prepare a function for its first use: add its names and its ways to compute.  Return
- * 0, or -1 with an exception set. */
+/* Prepare a function, while this thread holds the lock.  If it is interrupted, the next use
+ * tries again. */
+static int prepare_locked(struct function *f)
+{
+    if (!f->row) /* another thread was first */
+        return 0;
+    f->is_preparing = true;
+    PyObject *done = PyObject_CallFunctionObjArgs(prepare_row, (PyObject *)f, f->row, NULL);
+    f->is_preparing = false;
+    if (!done)
+        return -1;
+    Py_DECREF(done);
+    f->call = function_vectorcall;
+    Py_CLEAR(f->row);
+    return 0;
+}
+
+/* Prepare a function for its first use: add its names and its ways to compute.  Return 0, or
+ * -1 with an exception set. */
 static int prepare(struct function *f)
 {
     if (!f->row || !prepare_row) /* while mxnp is imported, nothing is used */
         return 0;
-    PyObject *row = f->row;
-    f->row = NULL;
-    PyObject *done = PyObject_CallFunctionObjArgs(prepare_row, (PyObject *)f, row, NULL);
-    if (!done) { /* by an interrupt: the next use tries again */
-        f->row = row;
+    PyObject *type, *error, *traceback;
+    PyObject *held = PyObject_CallMethod(preparation, "acquire", NULL);
+    if (!held)
         return -1;
-    }
-    f->call = function_vectorcall;
-    Py_DECREF(row);
-    Py_DECREF(done);
-    return 0;
+    Py_DECREF(held);
+    int status = f->is_preparing ? 0 : prepare_locked(f); /* by this thread: it uses it */
+    PyErr_Fetch(&type, &error, &traceback);
+    Py_XDECREF(PyObject_CallMethod(preparation, "release", NULL));
+    PyErr_Restore(type, error, traceback);
+    return status;
 }
 
 struct function *function_that_records(PyObject *original)

@@ -168,7 +168,15 @@ static void set_context(PyObject *exception)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    PyException_SetContext(value, Py_NewRef(exception));
+    PyObject *last = Py_NewRef(value), *before;
+    while ((before = PyException_GetContext(last)) && before != exception) {
+        Py_DECREF(last);
+        last = before;
+    }
+    if (!before)
+        PyException_SetContext(last, Py_NewRef(exception));
+    Py_XDECREF(before);
+    Py_DECREF(last);
     PyErr_Restore(type, value, traceback);
 }
 
