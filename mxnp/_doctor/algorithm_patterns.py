@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .bindings import Bindings
 from .findings import Finding, Search, summed
 from .rewriting import DIGITS, REORDERED, CannotError, Rewrite
 from .syntax import LOOPS, dotted_name
@@ -71,7 +70,7 @@ def _exchanged(search: Search, node: ast.AST) -> str:
     """Return the array of ``if a[i] > a[j]: a[i], a[j] = a[j], a[i]``, or ""."""
     match node:
         case ast.If(
-            test=ast.Compare(left=left, comparators=[right]),
+            test=ast.Compare(left=left, ops=[op], comparators=[right]),
             body=[
                 ast.Assign(
                     targets=[ast.Tuple(elts=[ast.Subscript() as one, other])],
@@ -85,10 +84,32 @@ def _exchanged(search: Search, node: ast.AST) -> str:
             return ""
     stored = [search.source.text(part) for part in (one, other)]
     read = [search.source.text(part) for part in values]
+    if isinstance(op, (ast.Lt, ast.LtE)):
+        left, right = right, left
     compared = {search.source.text(part) for part in (left, right)}
     is_exchange = stored == read[::-1] and compared == {*stored}
+    is_exchange &= isinstance(op, _ORDERS) and not _is_behind(left, right)
     elements = search.facts.elements(one, "setitem")
     return dotted_name(one.value) if is_exchange and elements else ""
+
+
+_ORDERS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+
+
+def _is_behind(one: ast.expr, other: ast.expr) -> bool:
+    """Check whether an element is behind another: ``a[j + 1]`` and ``a[j]``."""
+    match one, other:
+        case (
+            ast.Subscript(slice=ast.BinOp(left=index, op=ast.Add())),
+            ast.Subscript(slice=before),
+        ):
+            return ast.dump(index) == ast.dump(before)
+        case (
+            ast.Subscript(slice=before),
+            ast.Subscript(slice=ast.BinOp(left=index, op=ast.Sub())),
+        ):
+            return ast.dump(index) == ast.dump(before)
+    return False
 
 
 def grouped_reductions(search: Search) -> Iterator[Finding]:
@@ -111,8 +132,13 @@ def grouped_reductions(search: Search) -> Iterator[Finding]:
         if not target or value is None or calls < _LEAST_GROUPS:
             continue
         rewrite = _counted(search, value, index, source.text(stop))
-        if rewrite is None:
+        array = target.partition("[")[0]
+        if rewrite is None or array in map(dotted_name, ast.walk(value)):
             continue
+        rewrite.conditions += [
+            f"`{array}` shares no memory with the arrays that the loop reads",
+            f"`{index}` is not used after the loop",
+        ]
         rewrite.lines[0] = f"{target} = {rewrite.lines[0]}"
         search.claim(loop)
         yield search.finding(
@@ -134,10 +160,6 @@ def _stored(
             targets=[ast.Subscript(value=array, slice=ast.Name(id=key))], value=value
         ) if key == index and dotted_name(array):
             return f"{dotted_name(array)}[:{search.source.text(stop)}]", value
-        case ast.Expr(
-            value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"))
-        ) if Bindings(search.facts, statement).is_empty_list(name):
-            return name, statement.value.args[0]  # type: ignore[attr-defined]
     return "", None
 
 
@@ -189,8 +211,11 @@ def inverse_products(search: Search) -> Iterator[Finding]:
                 pass
             case _:
                 continue
-        if source.function(inverse.func) != "linalg.inv":
-            continue
+        is_call = isinstance(node, ast.Call) and len(node.args) == 2
+        if source.function(inverse.func) != "linalg.inv" or (
+            is_call and source.function(getattr(node, "func", node)) != "dot"
+        ):
+            continue  # or it is a method, and its output
         calls = summed(search.facts.rows.get(inverse, []))[0]
         seconds = summed(row for _, row in search.facts.within(node))[1]
         matrix = source.text(inverse.args[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from .syntax import Facts, assigned, is_stored
+from .syntax import Facts, assigned, dotted_name, is_stored
 
 _NEW = {  # functions whose result shares no memory with other arrays
     *("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like"),
@@ -119,8 +119,10 @@ class Bindings:
         block = self._source.block(statement)
         for earlier in reversed(block[: block.index(statement)]):
             if self._source.names(earlier, name):
-                return isinstance(earlier, ast.Assign) and (
-                    ast.dump(earlier.value) == ast.dump(ast.List([], ast.Load()))
+                return (
+                    isinstance(earlier, ast.Assign)
+                    and [dotted_name(target) for target in earlier.targets] == [name]
+                    and ast.dump(earlier.value) == ast.dump(ast.List([], ast.Load()))
                 )
         return False
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from mxnp._profiler.model import Row
 
-from .rewriting import Rewrite
+from .rewriting import Rewrite, parenthesized
 from .syntax import LOOPS, Facts, Source
 
 
@@ -86,8 +86,9 @@ class Search:
     def restated(self, node: ast.expr, text: str) -> str:
         """Return the statement around an expression with another text in its place."""
         above = self.source.parent(node)
-        if " + " in text and not isinstance(above, ast.stmt):
-            text = f"({text})"
+        is_alone = isinstance(above, ast.stmt) or node in getattr(above, "args", ())
+        if not is_alone:
+            text = parenthesized(ast.parse(text, mode="eval").body, text)
         statement = self.source.statement(node)
         if isinstance(statement, (*LOOPS, ast.If, ast.With, ast.FunctionDef, ast.Try)):
             return text

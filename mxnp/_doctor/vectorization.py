@@ -20,7 +20,7 @@ from .rewriting import (
     sign_of,
     subscripted,
 )
-from .syntax import Facts, dotted_name, is_stored
+from .syntax import Facts, Source, dotted_name, is_stored
 
 _AT = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
 _SUMS = {ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod"}
@@ -109,6 +109,9 @@ def vectorized_function(call: ast.Call, facts: Facts) -> tuple[str, list[str]]:
     used = {name.id for name in names_in(made)}
     if len(names) != len(arrays) or not all(arrays) or not used.issuperset(names):
         raise CannotError("the arguments are not named arrays")
+    own = {name.id for name in names_in(made) if is_stored(name)}
+    if (used - own - {*names}) & _bound_beside(source, call, made):
+        raise CannotError("a name of the function means something else at the call")
     body = made.body if isinstance(made.body, list) else [made.body]
     whole = _Vectorization(facts, made, [], body)
     text = whole.returned(body, dict(zip(names, arrays, strict=True)))
@@ -119,6 +122,15 @@ def vectorized_function(call: ast.Call, facts: Facts) -> tuple[str, list[str]]:
         "the first result has the dtype of all results",
         *whole.conditions(),
     ]
+
+
+def _bound_beside(source: Source, call: ast.AST, function: ast.AST) -> set[str]:
+    """Return the names that only the scope of a call binds, or that of a function."""
+    scopes = {source.scope(call), source.scope(function)}
+    others = scopes - {source.tree} if len(scopes) > 1 else set()
+    nodes = [node for scope in others for node in ast.walk(scope)]
+    stored = {x.id for x in nodes if isinstance(x, ast.Name) and is_stored(x)}
+    return stored | {x.arg for x in nodes if isinstance(x, ast.arg)}
 
 
 class _Vectorization(Expressions):

@@ -1042,6 +1042,8 @@ REFUSED_FUNCTIONS = {
     "statement": "def f(v):\n    z = v * 2\n    return z\ny = np.vectorize(f)(x)",
     "no name": "y = np.vectorize(lambda v: v * 2)(x + 1)",
     "constant": "y = np.vectorize(lambda v: 1)(x)",
+    "other scope": "def f(v): return v * a\ndef g(x):\n    a = 3.0\n"
+    "    return np.vectorize(f)(x)\ny = g(x)",
 }
 
 
@@ -1072,14 +1074,35 @@ def test_function_of_vectorize_is_an_expression(written, tmp_path):
     same(program, Run(tmp_path, SETUP + found.rewrite[0], "rewritten"))
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("f(x) * 2", "(x - 1) * 2"),
+        ("f(x) ** 2", "(x - 1) ** 2"),
+        ("f(x).copy()", "(x - 1).copy()"),
+        ("np.abs(f(x))", "np.abs(x - 1)"),
+    ],
+)
+def test_function_of_vectorize_inside_an_expression(before, after, tmp_path):
+    program = Run(tmp_path, SETUP + f"f = np.vectorize(lambda v: v - 1)\ny = {before}")
+    assert program.only("Python function").rewrite == (f"y = {after}",)
+    same(program, Run(tmp_path, SETUP + f"y = {after}", "rewritten"))
+
+
 ALMOST = {
     "no exchange": "for i in range(60):\n    for j in range(59):\n"
     "        if y[j] > y[j + 1]: y[j], y[j + 1] = x[j + 1], x[j]",
     "other test": "for i in range(60):\n    for j in range(59):\n"
     "        if x[j] > x[j + 1]: y[j], y[j + 1] = y[j + 1], y[j]",
+    "descending": "for i in range(60):\n    for j in range(59):\n"
+    "        if y[j] < y[j + 1]: y[j], y[j + 1] = y[j + 1], y[j]",
+    "groups of itself": "for i in range(20): x[i] = x[k == i].sum()",
+    "labels of itself": "for i in range(20): k[i] = (k == i).sum()",
     "other label": "for i in range(1, 20): h[i] = x[k == i - 1].sum()",
     "greatest of a group": "for i in range(20): h[i] = x[k == i].max(initial=0)",
     "inverse alone": "y = np.linalg.inv(p[:40, :40])",
+    "output of a product": "m = p[:, :40] + np.eye(40)\n"
+    "for i in range(20): y = m.dot(np.linalg.inv(m), r[:, :40].copy())",
 }
 
 
