@@ -232,8 +232,7 @@ static void run_calls(struct mx_program *program, char *const *data,
     }
 }
 
-/* Returns whether a block has met a condition that some call has to report. */
-static bool has_met(struct mx_program *program)
+bool mx_interpreter_has_met(struct mx_program *program)
 {
     int met = mx_conditions_met() | atomic_load_explicit(&program->met, memory_order_relaxed);
     if ((met & program->fpe_mask) == 0)
@@ -261,7 +260,7 @@ void mx_interpreter_run_block(struct mx_program *program, const struct mx_positi
     if (is_saved)
         copy_saved(program, data, scratch, n, true, false);
     run_calls(program, data, at, scratch, partials, is_watched);
-    if (is_saved && has_met(program)) {
+    if (is_saved && mx_interpreter_has_met(program)) {
         copy_saved(program, data, scratch, n, true, true);
         run_calls(program, data, at, scratch, partials, true);
     }

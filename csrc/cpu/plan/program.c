@@ -273,12 +273,8 @@ void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratc
         atomic_store(&program->is_watched, true);
     bool is_watched = atomic_load(&program->is_watched);
     run_once(program, chunk, scratch, is_watched, program->is_measured);
-    int met = mx_conditions_met() | atomic_load_explicit(&program->met, memory_order_relaxed);
-    if (!is_watched && !program->saves_blocks && (met & program->fpe_mask) != 0) {
-        atomic_store(&program->is_watched, true);
-        mx_conditions_clear();
+    if (!is_watched && !program->saves_blocks && mx_interpreter_has_met(program))
         run_once(program, chunk, scratch, true, false);
-    }
 }
 
 /* The samples of a call count as at most this many times the shortest one on average: a thread
