@@ -241,7 +241,7 @@ static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
     int status = args ? function_record(f, args, NULL, result) : 0;
     Py_XDECREF(args);
     if (args || PyErr_Occurred())
-        return status != 0 || PyErr_Occurred();
+        return !args || status != 0;
     return device_has(DEVICE_MATMUL) &&
            device_call(DEVICE_MATMUL, PyTuple_Pack(2, a, b), result) != 0;
 }

@@ -116,10 +116,7 @@ static PyObject *build_and_patch(PyObject *self, PyObject *args, PyObject *kwarg
 /* Patch all classes that exist and derive from one. */
 static int patch_subclasses(PyObject *class)
 {
-    if (!layout_may_have_subclasses(class))
-        return 0;
-    PyObject *classes =
-        PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", class);
+    PyObject *classes = layout_subclasses(class);
     int status = classes ? 0 : -1;
     for (Py_ssize_t i = 0; classes && i < PyList_Size(classes) && status == 0; i++) {
         patch_class(PyList_GetItem(classes, i));

@@ -124,6 +124,14 @@ void layout_find_frame(void)
     layout_frame_offset = i < N_WORDS ? i * sizeof(void *) : 0;
 }
 
+PyObject *layout_subclasses(PyObject *class)
+{
+    const struct type_struct *type = (struct type_struct *)class;
+    if (!type->subclasses && !(type->flags & PYTHONS_OWN)) /* it takes long to ask Python */
+        return PyList_New(0);
+    return PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", class);
+}
+
 vector_call *layout_vectorcall(PyObject *x)
 {
     struct type_struct *type = (struct type_struct *)Py_TYPE(x);

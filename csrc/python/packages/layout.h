@@ -93,13 +93,6 @@ static inline bool layout_has_flag(PyObject *x, unsigned long flags)
     return ((struct type_struct *)Py_TYPE(x))->flags & flags;
 }
 
-/* Check whether a class may have subclasses, which takes less time than to list them. */
-static inline bool layout_may_have_subclasses(PyObject *class)
-{
-    const struct type_struct *type = (struct type_struct *)class;
-    return type->subclasses || type->flags & PYTHONS_OWN;
-}
-
 /* Return the items of a list or, after the fields of its class, of a tuple. */
 static inline PyObject *const *layout_items(PyObject *x)
 {
@@ -131,6 +124,9 @@ void layout_find_frame(void);
 
 /* Check whether the structs of this Python are as declared here. */
 bool layout_is_known(void);
+
+/* Return a new list of the classes that derive from a class directly. */
+PyObject *layout_subclasses(PyObject *class);
 
 /* Return the address of an object's vectorcall, or NULL if its class has none. */
 vector_call *layout_vectorcall(PyObject *x);

@@ -231,10 +231,7 @@ int slot_replace(PyTypeObject *class, void *original, void *replacement)
     slots_replace(type->as_number, N_NUMBER_SLOTS, original, replacement);
     slots_replace(type->as_sequence, N_SEQUENCE_SLOTS, original, replacement);
     slots_replace(type->as_mapping, N_MAPPING_SLOTS, original, replacement);
-    if (!layout_may_have_subclasses((PyObject *)class))
-        return 0;
-    PyObject *subclasses =
-        PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", class);
+    PyObject *subclasses = layout_subclasses((PyObject *)class);
     if (!subclasses)
         return -1;
     int status = 0;
