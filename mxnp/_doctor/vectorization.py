@@ -125,7 +125,10 @@ def vectorized_function(call: ast.Call, facts: Facts) -> tuple[str, list[str]]:
 
 
 def _bound_beside(source: Source, call: ast.AST, function: ast.AST) -> set[str]:
-    """Return the names that only the scope of a call binds, or that of a function."""
+    """Return the names that a call and a function may use for different things.
+
+    They are bound in the function around one of the two, and not around the other.
+    """
     scopes = {source.scope(call), source.scope(function)}
     others = scopes - {source.tree} if len(scopes) > 1 else set()
     nodes = [node for scope in others for node in ast.walk(scope)]

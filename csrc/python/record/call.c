@@ -59,8 +59,8 @@ static PyObject *new_result(const struct source *sources, int n, int row,
     return record_new(row, shape, order);
 }
 
-/* Return the row of the dtype that a scalar must fit: that of the loop or, for a loop over
- * bool, that of the other operand.  For the latter NumPy makes int64 of a Python int. */
+/* Return the row of the dtype that a scalar must fit: the dtype of the loop.  In a loop over
+ * bool it is the dtype of the other operand, and int64 for a Python int. */
 static int row_to_fit(const struct call *call, int i)
 {
     int row = call->signature->in[i];
