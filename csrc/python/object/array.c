@@ -299,7 +299,7 @@ static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
 
 static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
 {
-    PyObject *result;
+    PyObject *result = NULL;
     if (queue_accepts(a) && call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0)
         return result;
     if (array_prepare(a, NULL) < 0)
@@ -1126,7 +1126,7 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
     struct span span = {.is_on = profile_is_on};
     if (span.is_on)
         profile_begin(&span, SPAN_OPERATION, (struct span_name){.function = function});
-    PyObject *result;
+    PyObject *result = NULL;
     int status = ours ? function_record(ours, positional, named, &result) : 0;
     if (status == 0)
         result = call_protocol(a, function, types, positional, named);

@@ -695,7 +695,7 @@ int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObje
 
 PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
 {
-    PyObject *result;
+    PyObject *result = NULL;
     if (prepare(f) < 0)
         return NULL;
     if (function_record(f, args, kwargs, &result) != 0)
@@ -1007,7 +1007,7 @@ static PyObject *call_reported(PyObject *self, PyObject *const *values, size_t n
 static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, size_t flags,
                                      PyObject *names)
 {
-    PyObject *result;
+    PyObject *result = NULL;
     size_t n = flags & ~ARGUMENTS_OFFSET;
     if (is_reported())
         return call_reported(self, values, n, names);
