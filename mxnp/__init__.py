@@ -97,6 +97,7 @@ try:
     }
     _mirror.populate(_sys.modules[__name__], _numpy, _later)
     _standard.populate(_sys.modules[__name__])
+    _mirror.keep_modules()
     _boundary.load()
     # `from mxnp import *` imports the names that `from numpy import *` does.
     __all__ = list(_numpy.__all__)

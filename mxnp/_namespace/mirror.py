@@ -100,8 +100,20 @@ def wrap_function(
     return wrapper
 
 
+# The modules of mxnp, for functions that are prepared after a program has removed them.
+_own_modules: dict[str, types.ModuleType] = {}
+
+
+def keep_modules() -> None:
+    """Note the modules of mxnp once they are loaded."""
+    names = [name for name in sys.modules if name.partition(".")[0] == "mxnp"]
+    _own_modules.update((name, sys.modules[name]) for name in names)
+
+
 def _prepare(counterpart: Function, row: str) -> None:
     """Add its names, and the ways of its row, to a function."""
+    if sys.modules.get("mxnp") is not _own_modules.get("mxnp"):
+        sys.modules.update(_own_modules)
     from .ways import attach  # the table of functions, which a first use needs
 
     original = counterpart.__wrapped__

@@ -138,14 +138,15 @@ def test_core_fits_its_package(tmp_path):
 
 SECOND_IMPORT = """
 import sys, mxnp
-x = mxnp.arange(100_000.0) + 1
+import mxnp as np
+x = np.arange(100_000.0) + 1
 for name in [name for name in sys.modules if {condition}]:
     del sys.modules[name]
 try:
     import mxnp
 except ImportError as error:
     print(error)
-print(x.sum())
+print(x.sum(), np.median(x))
 """
 
 
@@ -162,7 +163,7 @@ def test_second_import_is_refused(condition):
         timeout=60,
         check=True,
     )
-    expected = "cannot load module more than once per process\n5000050000.0\n"
+    expected = "cannot load module more than once per process\n5000050000.0 50000.5\n"
     assert done.stdout == expected
 
 
