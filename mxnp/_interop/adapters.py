@@ -242,9 +242,10 @@ def _adapt_xarray(variable: Any) -> None:
             data = numpy.asarray(data)
         return convert(data, *args, **kwargs)
 
-    for name, module in list(sys.modules.items()):
-        uses_it = getattr(module, "as_compatible_data", None) is convert
-        if name.startswith("xarray.") and uses_it:
+    # Only xarray's modules are asked, because attributes of others may warn.
+    modules = [m for name, m in sys.modules.items() if name.startswith("xarray.")]
+    for module in modules:
+        if getattr(module, "as_compatible_data", None) is convert:
             module.as_compatible_data = as_compatible_data  # type: ignore[attr-defined]
 
 

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy
 import pytest
 
 import mxnp as np
+from mxnp._interop import adapters
 
 A = numpy.random.default_rng(5).normal(size=(20, 4))
 
@@ -400,6 +402,19 @@ def test_xarray(a):
     numpy.testing.assert_allclose(x.groupby(x.time % 2).mean().shape, (2, 4))
     data = xarray.Dataset({"x": x})
     assert float(data.x.max()) == A.max()
+
+
+def test_only_modules_of_xarray_are_asked(monkeypatch):
+    class Private(types.ModuleType):
+        def __getattr__(self, name):
+            raise AssertionError(f"{name} is read")
+
+    variable, user = types.ModuleType("variable"), types.ModuleType("user")
+    variable.as_compatible_data = user.as_compatible_data = original = lambda data: data
+    monkeypatch.setitem(sys.modules, "other", Private("other"))
+    monkeypatch.setitem(sys.modules, "xarray.user", user)
+    adapters._adapt_xarray(variable)
+    assert user.as_compatible_data.__wrapped__ is original
 
 
 @pytest.mark.slow
