@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.paths import ROOT
+from support.selection import COLLECTED
 
 FOLDER = ROOT / "tests" / "mutations"
 
@@ -23,6 +24,23 @@ def load_tables() -> Any:
 
 
 tables = load_tables()
+
+
+def test_parameters_of_faults_exist(request: pytest.FixtureRequest) -> None:
+    """Look at the files of this run. A command that names a test does not have all."""
+    if any("::" in each for each in request.config.args):
+        pytest.skip("the command names a test")
+    collected = request.config.stash[COLLECTED]
+    files = {test.partition("::")[0] for test in collected}
+    named = {
+        test
+        for area in tables.AREAS
+        for fault in tables.read(area)
+        if not fault.is_c_test
+        for test in fault.tests
+    }
+    missing = [t for t in named - collected if "[" in t and t.partition("::")[0] in files]
+    assert not missing
 
 
 @pytest.mark.parametrize("area", tables.AREAS)

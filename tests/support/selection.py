@@ -32,6 +32,7 @@ MARKERS = (
     "needs(package, ...): runs where these packages are installed",
 )
 DESELECTED = pytest.StashKey[Counter[str]]()
+COLLECTED = pytest.StashKey[frozenset[str]]()  # the tests of the files of this run
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -110,6 +111,7 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Any:
     """Deselect tests after ``-k`` and ``-m``, but count parameter sets before them."""
+    config.stash[COLLECTED] = frozenset(item.nodeid for item in items)
     result = yield
     selected, deselected = [], []
     for item in items:
