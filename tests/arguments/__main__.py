@@ -72,6 +72,7 @@ def _run_part(
 ) -> Report:
     """Run every so many calls. After a crash go on with the next one."""
     report, end = Report(), time.monotonic() + seconds
+    path = os.pathsep.join(filter(None, (str(TESTS), os.environ.get("PYTHONPATH"))))
     with tempfile.NamedTemporaryFile("w+") as place:
         while first < last and (left := end - time.monotonic()) > 0:
             place.truncate(0)  # a process may end before its first call
@@ -79,7 +80,7 @@ def _run_part(
             process = subprocess.run(
                 [sys.executable, "-m", "arguments.worker", place.name, *numbers],
                 cwd=TESTS,
-                env={**os.environ, "PYTHONPATH": str(TESTS), "PYTHONFAULTHANDLER": "1"},
+                env={**os.environ, "PYTHONPATH": path, "PYTHONFAULTHANDLER": "1"},
                 check=False,
                 capture_output=True,
                 text=True,
@@ -91,7 +92,9 @@ def _run_part(
             report.found += map(tuple, lines)
             if process.returncode:
                 place.seek(0)
-                number, size, text, library = place.read().splitlines()[:4]
+                if not (call := place.read().splitlines()[:4]):
+                    raise RuntimeError(f"no call has begun:\n{process.stderr}")
+                number, size, text, library = call
                 report.calls += (int(number) - first) // step + 1
                 first = int(number) + step
                 how = process.stderr.strip().splitlines()[:1] or [""]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy
 import pytest
 from support.lanes import IS_DEFAULT
+from support.paths import python_path
 
 import mxnp
 from mxnp import _bridge
@@ -199,7 +200,7 @@ def main() -> None:
 )
 def test_a_request_to_python_is_refused() -> None:
     command = [sys.executable, "-X", "faulthandler", __file__]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = os.environ | {"PYTHONPATH": python_path(Path(__file__).parents[1])}
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env=environment
     )

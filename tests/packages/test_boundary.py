@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from support.paths import python_path
 
 import mxnp as np
 from mxnp._import import mentions_arrays
@@ -537,7 +538,7 @@ def test_a_failing_import_shows_no_frame_of_ours(tmp_path):
     (tmp_path / f"broken{suffix}").write_bytes(b"not a library")
     done = subprocess.run(
         [sys.executable, "-c", "import mxnp\nimport broken"],
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{TESTS}"},
+        env={**os.environ, "PYTHONPATH": python_path(tmp_path, TESTS)},
         capture_output=True, text=True,
     )  # fmt: skip
     assert "ImportError" in done.stderr

@@ -9,6 +9,7 @@ import textwrap
 
 import pytest
 from support.doors import FOLDER, needs_doors
+from support.paths import python_path
 
 pytestmark = [needs_doors, pytest.mark.slow]
 
@@ -33,7 +34,7 @@ def run(*arguments, text=None, folder=None, status=0, **variables):
         capture_output=True,
         text=True,
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": FOLDER} | variables,
+        env=os.environ | {"PYTHONPATH": python_path(FOLDER)} | variables,
     )
     assert done.returncode == status, done.stderr
     return done.stdout + (done.stderr if status else "")

@@ -6,6 +6,7 @@ import sys
 import textwrap
 
 import pytest
+from support.paths import python_path
 from support.processes import end_of
 
 PACKAGE = """
@@ -62,7 +63,7 @@ def last_lines(tmp_path):
     def run(code, *options):
         file = tmp_path / "program.py"
         file.write_text(f"import numpy as np\nimport strictly\n{textwrap.dedent(code)}")
-        end = end_of("-m", "mxnp", *options, file, PYTHONPATH=str(folder))
+        end = end_of("-m", "mxnp", *options, file, PYTHONPATH=python_path(folder))
         assert end.status == 1
         return end.err.splitlines()[-2:]
 

@@ -24,7 +24,7 @@ from fuzz.grammar import write
 from fuzz.interrupts import simple_steps
 from fuzz.programs import Step, attempt, namespace
 from support.moments import at_each_line
-from support.paths import ROOT
+from support.paths import ROOT, python_path
 from support.processes import end_of
 
 import mxnp
@@ -48,7 +48,7 @@ def test_programs_that_are_interrupted() -> None:
     total, seed = Counter[str](), 0
     while not (total["after"] and total["before"]):
         command = ["-m", "tests.fuzz.interrupts", "--programs", "120", "--seed"]
-        found = end_of(*command, str(seed), PYTHONPATH=str(ROOT))
+        found = end_of(*command, str(seed), PYTHONPATH=python_path(ROOT))
         assert found.status == 0, found.out + found.err
         assert found.out.startswith(f"120 programs from seed {seed} on, 0 differ")
         for count, state in re.findall(r"(\d+) (after|before)", found.out):
@@ -63,7 +63,7 @@ from tests.fuzz.interrupts import Alarm, Step
 
 print(Alarm().run(Step("while True: pass"), {}, 0.01).__name__)
 """
-    found = end_of("-c", program, PYTHONPATH=str(ROOT))
+    found = end_of("-c", program, PYTHONPATH=python_path(ROOT))
     assert (found.status, found.out, found.err) == (0, "KeyboardInterrupt\n", "")
 
 

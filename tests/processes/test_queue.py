@@ -12,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from support.paths import ROOT
+from support.paths import ROOT, python_path
 from support.processes import end_of
 
 HAS_FORK = hasattr(os, "fork")
@@ -674,7 +674,7 @@ def test_a_free_threaded_python_is_refused(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import sysconfig\nsysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1\n"
     )
-    output = refusal(tmp_path, PYTHONPATH=str(tmp_path))
+    output = refusal(tmp_path, PYTHONPATH=python_path(tmp_path))
     assert "global interpreter lock, and this one is free-threaded" in output
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.paths import ROOT
+from support.paths import ROOT, python_path
 from support.processes import end_of, run_file
 
 import mxnp
@@ -267,7 +267,7 @@ def test_random_programs() -> None:
         "--threads",
         "8",
     ]
-    end = end_of(*command, PYTHONPATH=str(ROOT))
+    end = end_of(*command, PYTHONPATH=python_path(ROOT))
     assert end.status == 0, end.out + end.err
     assert "25 programs" in end.out
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.paths import ROOT
+from support.paths import ROOT, python_path
 
 import mxnp
 from mxnp._profiler import gate, html, model
@@ -109,7 +109,7 @@ def test_reports_do_not_need_rich(folder):
     block = "import sys\nsys.modules['rich'] = None\n"
     (hidden / "sitecustomize.py").write_text(block)
     options = ("--report=json", "r.json", "--report=html", "r.html", "--report")
-    done = Run(folder, *options, "heat.py", PYTHONPATH=str(hidden))
+    done = Run(folder, *options, "heat.py", PYTHONPATH=python_path(hidden))
     assert done.status == 0
     assert "Lines and operations" in done.errors
     assert json.loads((folder / "r.json").read_text())["rows"]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from support.paths import python_path
 
 import mxnp
 from mxnp._engine import core, environment
@@ -1050,7 +1051,9 @@ def test_packages_in_a_folder_that_pip_was_given(tmp_path):
     write(tmp_path / "folder", {**files, "shop-1.0.dist-info/RECORD": record})
     code = "import shop, single, own; print(shop.NAME, single.NAME, own.NAME)"
     write(tmp_path, {"main.py": code})
-    done = run(RUNNER, ["main.py"], tmp_path, PYTHONPATH=str(tmp_path / "folder"))
+    done = run(
+        RUNNER, ["main.py"], tmp_path, PYTHONPATH=python_path(tmp_path / "folder")
+    )
     assert done == (0, "numpy numpy mxnp\n", "")
 
 
