@@ -1,4 +1,5 @@
-/* import.c -- Python's import functions, with a hook for the imports of NumPy.
+/* import.c -- Python's import functions, with a hook for the imports of NumPy, and a garbage
+ * collector that waits while packages are imported.
  *
  * `__import__` and `importlib.import_module` work as before, but a module that they found under
  * the name of NumPy is passed to a Python function that may return another one.  They are
@@ -20,6 +21,7 @@ struct hook {
 static struct hook import_hook;
 static bool import_hook_is_over_pythons; /* its original is Python's own function */
 static struct hook import_module_hook;
+static struct hook loading_hook;
 
 /* Check whether a name is that of a module of NumPy, or a relative name that may be one. */
 static bool is_numpy(PyObject *name)
@@ -137,6 +139,97 @@ static PyObject *hook_import_module(PyObject *module, PyObject *args)
 {
     (void)module;
     return hook(&import_module_hook, &import_module_def, "importlib", args);
+}
+
+/* -- Garbage ------------------------------------------------------------------------- */
+
+/* Nearly all objects that an import makes stay, and the collector looks at them after every 700
+ * (2,000 from Python 3.12 on).  While an installed package imports its modules, it waits for
+ * more.  A program's own modules may compute for hours and are left alone. */
+enum { LEAST_COLLECTED = 50000 };
+
+static bool is_collected_late; /* by an import that a thread has begun */
+
+/* Check whether a module is inside an installed package, and import that package, as importlib
+ * does first.  Return -1 with an exception set if this fails. */
+static int is_of_package(PyObject *name, PyObject *import_)
+{
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    const char *dot = text ? strchr(text, '.') : NULL, *path = NULL;
+    if (!dot || dot == text) {
+        PyErr_Clear(); /* a lone surrogate */
+        return 0;
+    }
+    PyObject *outer = PyUnicode_FromStringAndSize(text, dot - text);
+    PyObject *package = outer ? PyDict_GetItemWithError(PyImport_GetModuleDict(), outer) : NULL;
+    package = package || !outer ? Py_XNewRef(package)
+                                : PyObject_CallFunctionObjArgs(import_, outer, NULL);
+    Py_XDECREF(outer);
+    if (!package)
+        return -1;
+    PyObject *file = PyModule_Check(package)
+                         ? PyDict_GetItemString(PyModule_GetDict(package), "__file__")
+                         : NULL;
+    if (file && PyUnicode_Check(file))
+        path = PyUnicode_AsUTF8AndSize(file, NULL);
+    bool is_installed =
+        path && (strstr(path, "/site-packages/") || strstr(path, "/dist-packages/"));
+    Py_DECREF(package);
+    PyErr_Clear();
+    return is_installed;
+}
+
+/* Set the first threshold of the collector if it is between two values.  Return the value
+ * before, or 0. */
+static int exchange_threshold(int least, int most, int value)
+{
+    int before = 0, second, third;
+    PyObject *collector = PyImport_ImportModule("gc"), *done = NULL;
+    PyObject *all = collector ? PyObject_CallMethod(collector, "get_threshold", NULL) : NULL;
+    if (all && PyArg_ParseTuple(all, "iii", &before, &second, &third) && before >= least &&
+        before <= most)
+        done = PyObject_CallMethod(collector, "set_threshold", "iii", value, second, third);
+    bool is_set = done != NULL;
+    Py_XDECREF(collector);
+    Py_XDECREF(all);
+    Py_XDECREF(done);
+    PyErr_Clear();
+    return is_set ? before : 0;
+}
+
+/* Load a module that is not in sys.modules: importlib's function does, which each import calls.
+ */
+static PyObject *load(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *name, *import_, *original, *found, *type, *value, *traceback;
+    int is_late = 0, before = 0;
+    if (!PyArg_ParseTuple(args, "OO", &name, &import_) ||
+        (!is_collected_late && (is_late = is_of_package(name, import_)) < 0))
+        return NULL;
+    if (is_late)
+        before = exchange_threshold(1, LEAST_COLLECTED - 1, LEAST_COLLECTED);
+    is_collected_late |= before != 0;
+    original = Py_NewRef(loading_hook.original);
+    found = PyObject_CallObject(original, args);
+    Py_DECREF(original);
+    if (before) {
+        PyErr_Fetch(&type, &value, &traceback);
+        exchange_threshold(LEAST_COLLECTED, LEAST_COLLECTED, before);
+        PyErr_Restore(type, value, traceback);
+        is_collected_late = false;
+    }
+    return found;
+}
+
+static PyMethodDef loading_def = {
+    "_find_and_load", load, METH_VARARGS,
+    PyDoc_STR("_find_and_load(name, import_)\n--\n\nFind and load the module.")};
+
+static PyObject *hook_loading(PyObject *module, PyObject *args)
+{
+    (void)module;
+    return hook(&loading_hook, &loading_def, "importlib._bootstrap", args);
 }
 
 /* -- Extension modules -------------------------------------------------------------- */
@@ -289,6 +382,10 @@ static PyMethodDef module_methods[] = {
     {"hook_import_module", hook_import_module, METH_VARARGS,
      PyDoc_STR("hook_import_module(original, replace)\n--\n\n"
                "Return an importlib.import_module that does the same.")},
+    {"hook_loading", hook_loading, METH_VARARGS,
+     PyDoc_STR("hook_loading(original, unused)\n--\n\n"
+               "Return a function that loads a module as importlib's function does, while the\n"
+               "garbage collector waits if it is of an installed package.")},
     {"hook_extensions", hook_extensions, METH_O,
      PyDoc_STR("hook_extensions(imported)\n--\n\n"
                "Call imported(module) after any loader initialised an extension module.")},

@@ -200,6 +200,7 @@ _hooks: dict[str, Any] = {}  # our import functions, each with the one it replac
 _MODULES: dict[str, types.ModuleType] = {
     "__import__": builtins,
     "import_module": importlib,
+    "_find_and_load": importlib._bootstrap,
 }
 
 
@@ -263,10 +264,12 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
         # A program that does not call install() does not import it.
         from mxnp import _import
 
-        for name, hook, replace in (
+        hooks: tuple[tuple[str, Callable[..., Any], Any], ...] = (
             ("__import__", _import.hook_import, _replace_imported),
             ("import_module", _import.hook_import_module, _replace_import_module),
-        ):
+            ("_find_and_load", _import.hook_loading, None),
+        )
+        for name, hook, replace in hooks:
             # Our function is still in use if other code wrapped it before uninstall().
             if name not in _hooks:
                 original = getattr(_MODULES[name], name)

@@ -39,7 +39,9 @@ def test_parameters_of_faults_exist(request: pytest.FixtureRequest) -> None:
         if not fault.is_c_test
         for test in fault.tests
     }
-    missing = [t for t in named - collected if "[" in t and t.partition("::")[0] in files]
+    missing = [
+        t for t in named - collected if "[" in t and t.partition("::")[0] in files
+    ]
     assert not missing
 
 

@@ -1057,6 +1057,55 @@ def test_packages_in_a_folder_that_pip_was_given(tmp_path):
     assert done == (0, "numpy numpy mxnp\n", "")
 
 
+SEES = "import gc\nSEEN = gc.get_threshold()\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "inside"),
+    [("(700, 10, 5)", 50_000), ("(60_000, 10, 5)", 60_000), ("(0, 10, 5)", 0)],
+)
+def test_the_collector_waits_while_a_package_loads_its_modules(
+    tmp_path, before, inside
+):
+    files = {
+        "shop/__init__.py": "",
+        "shop/inner.py": f"import shop.last, single\n{SEES}",
+        "shop/last.py": SEES,
+        "shop/broken.py": "1 / 0",
+        "single.py": SEES,
+    }
+    write(tmp_path / "site-packages", files)
+    write(tmp_path / "own", {"__init__.py": "", "part.py": SEES})
+    code = f"""
+        import gc, sys
+        gc.set_threshold(*{before})
+        import own.part, shop.inner
+        after = [gc.get_threshold()[0]]
+        try:
+            import shop.broken
+        except ZeroDivisionError:
+            after.append(gc.get_threshold()[0])
+        modules = own.part, shop.inner, shop.last, sys.modules["single"]
+        print(*(module.SEEN for module in modules), after)
+    """
+    write(tmp_path, {"main.py": textwrap.dedent(code)})
+    folder = python_path(tmp_path / "site-packages")
+    status, output, errors = run(RUNNER, ["main.py"], tmp_path, PYTHONPATH=folder)
+    own = eval(before)
+    seen = (inside, *own[1:])
+    assert (status, errors) == (0, "")
+    assert output == f"{own} {seen} {seen} {seen} {[own[0]] * 2}\n"
+
+
+def test_a_package_may_set_the_threshold_of_the_collector(tmp_path):
+    files = {"shop/__init__.py": "", "shop/inner.py": "import gc; gc.set_threshold(9)"}
+    write(tmp_path / "site-packages", files)
+    write(tmp_path, {"main.py": "import gc, shop.inner; print(gc.get_threshold()[0])"})
+    folder = python_path(tmp_path / "site-packages")
+    done = run(RUNNER, ["main.py"], tmp_path, PYTHONPATH=folder)
+    assert done == (0, "9\n", "")
+
+
 # -- The command line -----------------------------------------------------------------
 
 
