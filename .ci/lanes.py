@@ -253,7 +253,8 @@ LANES = {
     "cuda-all": full(
         5400,
         f"{CUDA} pytest --slow --quiet -k 'not test_rows or float64' tests/cuda"
-        " tests/metal/test_{custom_kernels,operations,random,functions}.py",
+        " tests/metal/test_{custom_kernels,operations,random,functions}.py"
+        " tests/project/test_docs.py::test_the_column_of_a_gpu",
         f"{CUDA} python -m tests.fuzz --programs 300 --seed 100000",
         needs=("standin", "install"),
     ),

@@ -8,6 +8,7 @@ from functools import cache
 import numpy
 from docutils import nodes
 from measured_coverage import (
+    GPUS,
     MODULES,
     UFUNC_METHODS,
     Coverage,
@@ -76,11 +77,12 @@ def _ufuncs() -> Iterator[str]:
         return (
             _link(op.name),
             dtypes_in_words(recorded),
-            dtypes_in_words(kept_of_gpu()["ufuncs"][op.name]),
+            *(dtypes_in_words(kept_of_gpu(g.name)["ufuncs"][op.name]) for g in GPUS),
             op.summary.replace("*", "\\*"),
         )
 
-    head = ("ufunc", "recorded and fused for", "in a Metal kernel for", "")
+    kernels = (f"in a {gpu.title} kernel for" for gpu in GPUS)
+    head = ("ufunc", "recorded and fused for", *kernels, "")
     yield from _table(head, map(cells, core.ops()))
 
 
@@ -92,7 +94,8 @@ def _ufunc_methods() -> Iterator[str]:
         recorded = name if method == "outer" else f"{name}.{method}"
         if recorded not in found.operations:
             return "NumPy"
-        return "Metal" if method in kept_of_gpu()["ufunc methods"][name] else "recorded"
+        kept = {gpu: kept_of_gpu(gpu.name)["ufunc methods"] for gpu in GPUS}
+        return ", ".join(g.title for g in GPUS if method in kept[g][name]) or "recorded"
 
     names = [op.name for op in core.ops() if (op.nin, op.nout) == (2, 1)]
     yield from _table(
@@ -127,12 +130,12 @@ def _runs(found: Outcome) -> str:
 def _calls(part: str, name: Callable[[str], str]) -> Iterator[str]:
     found: dict[str, Outcome] = getattr(measured(), part)
     yield from _table(
-        ("", "processor", "Metal"),
+        ("", "processor", *(gpu.title for gpu in GPUS)),
         (
             (
                 name(each),
                 _runs(result),
-                "yes" if each in kept_of_gpu()[part] else "no",
+                *("yes" if each in kept_of_gpu(g.name)[part] else "no" for g in GPUS),
             )
             for each, result in sorted(found.items())
         ),
@@ -163,11 +166,15 @@ def _draws() -> Iterator[str]:
 def _counts() -> Iterator[str]:
     found = measured()
     recorded = [n for n, each in found.functions.items() if each.operations]
+    wholly = "; ".join(
+        f"{len(kept_of_gpu(gpu.name)['functions'])} functions run wholly on {gpu.title}"
+        for gpu in GPUS
+    )
     yield (
         f"Measured with NumPy {numpy.__version__} and mxnp {mxnp.mxnp_version}: "
         f"{len(found.ufuncs)} ufuncs and {len(recorded)} functions are recorded; "
         f"{len(layer_names())} functions run as NumPy's own code over mxnp arrays; "
-        f"{len(kept_of_gpu()['functions'])} functions run wholly on a Metal device; "
+        f"{wholly}; "
         f"{sum(len(numpys_names(module)) for module in MODULES)} names in "
         f"{len(MODULES)} modules are computed by NumPy immediately."
     )

@@ -3,9 +3,9 @@ Measure which of NumPy's functions are recorded, and which run in kernels of the
 
 This module calls every ufunc with every dtype of its row. It calls every function and
 method that has a recorded form with a sample below. The results on the processor are
-measured when the pages are built. The results on a GPU are read from
-``on_metal.json``, because the pages are built without a GPU. A test compares the file
-with the results on a GPU. This command writes the file again:
+measured when the pages are built. The results on GPUs are read from ``on_metal.json``
+and ``on_cuda.json``, because the pages are built without a GPU. A test compares the
+file of a GPU with the results there. This command writes that file again:
 
     MXNP_DEVICE=metal MXNP_THRESHOLD=0 python docs/extensions/measured_coverage.py
 """
@@ -29,7 +29,7 @@ from mxnp._engine import core
 from mxnp._engine.devices import GPU
 from mxnp._namespace import functions
 
-ON_GPU = Path(__file__).with_name(f"on_{GPU}.json")
+GPUS = core.devices()
 DTYPES = [row.name for row in core.dtypes()]
 ROWS = [op.name for op in core.ops()]
 
@@ -318,10 +318,14 @@ def on_gpu(found: Coverage) -> dict[str, Any]:
     }
 
 
+def _file(gpu: str) -> Path:
+    return Path(__file__).with_name(f"on_{gpu}.json")
+
+
 @cache
-def kept_of_gpu() -> dict[str, Any]:
-    """Return the content of the file: what ran in kernels when it was written."""
-    read: dict[str, Any] = json.loads(ON_GPU.read_text())
+def kept_of_gpu(gpu: str) -> dict[str, Any]:
+    """Return the content of a GPU's file: what ran in kernels when it was written."""
+    read: dict[str, Any] = json.loads(_file(gpu).read_text())
     return read
 
 
@@ -374,4 +378,4 @@ if __name__ == "__main__":
     with np.device(GPU):
         ran = on_gpu(measure())
     parts = (f'"{part}": {_in_lines(content)}' for part, content in ran.items())
-    ON_GPU.write_text("{" + ",\n".join(parts) + "}\n")
+    _file(GPU).write_text("{" + ",\n".join(parts) + "}\n")

@@ -13,7 +13,7 @@ import code_blocks
 import measured_coverage as coverage
 import numpy
 import pytest
-from support.metal import needs_metal
+from support.metal import needs_gpu
 from support.paths import ROOT
 
 import mxnp
@@ -260,17 +260,18 @@ def test_names_of_modules_are_numpys():
         assert all(callable(getattr(theirs, name)) for name in names)
 
 
-def test_the_column_of_metal_has_every_ufunc():
-    """`measured_coverage.py` writes the entry of a new ufunc, on the emulator."""
-    assert coverage.kept_of_gpu()["ufuncs"].keys() == {*coverage.ROWS}
+@pytest.mark.parametrize("gpu", [gpu.name for gpu in coverage.GPUS])
+def test_the_column_of_a_gpu_has_every_ufunc(gpu):
+    """`measured_coverage.py` writes the entry of a new ufunc, without a GPU too."""
+    assert coverage.kept_of_gpu(gpu)["ufuncs"].keys() == {*coverage.ROWS}
 
 
-@needs_metal
-def test_the_column_of_metal():
-    """Run `docs/extensions/measured_coverage.py` on the emulator to update it."""
-    with mxnp.device("metal"):
+@needs_gpu
+def test_the_column_of_a_gpu():
+    """Run `docs/extensions/measured_coverage.py` with this GPU to update it."""
+    with mxnp.device(coverage.GPU):
         now = coverage.on_gpu(coverage.measure())
-    assert coverage.kept_of_gpu() == now
+    assert coverage.kept_of_gpu(coverage.GPU) == now
 
 
 # -- Links ----------------------------------------------------------------------------
