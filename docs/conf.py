@@ -56,7 +56,7 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"peers": []}  # The table of this page is wide.
+html_sidebars = {"peers": [], "benchmarks-sizes": []}  # Their tables are wide.
 html_show_sourcelink = False
 html_copy_source = False
 pygments_style = "default"
