@@ -51,12 +51,15 @@ html_theme_options = {
     "navigation_with_keys": False,
     "use_edit_page_button": False,
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "footer_start": [],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"peers": [], "benchmarks-sizes": []}  # Their tables are wide.
+# Wide tables, and pages that have no others below them.
+NO_SIDEBAR = ("benchmarks-sizes", "peers", "quickstart", "is-it-for-me")
+html_sidebars = {page: [] for page in NO_SIDEBAR}
+html_search_scorer = str(Path(__file__).parent / "extensions/search_scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 pygments_style = "default"

@@ -19,6 +19,7 @@ from support.paths import ROOT
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
+from mxnp.bench import suites
 
 DOCS = ROOT / "docs"
 PAGES = [
@@ -285,6 +286,32 @@ def test_links_lead_to_files(page):
         path = target.partition("#")[0]
         if "://" not in target and path:
             assert (page.parent / path).exists(), target
+
+
+def anchors(page):
+    """Return the anchors that a code host gives the headings of a page."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings
+    }
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in ROOT.glob("*.md")))
+def test_links_of_the_first_pages_lead_to_headings(name):
+    for target in LINK.findall((ROOT / name).read_text()):
+        path, _, anchor = target.partition("#")
+        if "://" not in target and anchor:
+            assert anchor in anchors(ROOT / (path or name)), target
+
+
+def test_the_programs_of_the_chart_are_explained():
+    text = (DOCS / "is-it-for-me.md").read_text()
+    section = text.split("## Fourteen programs")[1].split("\n## ")[0]
+    programs = {case.name for case in suites.load("programs").cases([100])}
+    assert {*re.findall(r"^\| ([a-z0-9 ]+) \|", section, re.MULTILINE)} == {
+        "program",
+        *programs,
+    }
 
 
 TEST = re.compile(r"`((?:\w+/)*test_\w+\.py(?:::\w+)*)`")
