@@ -19,7 +19,7 @@ from sphinx.transforms import SphinxTransform
 ROOT = Path(__file__).parents[2]
 # Files that pages of the site include.
 PAGES = {
-    "README.md": "index",
+    "README.md": "quickstart",
     "CONTRIBUTING.md": "contributing",
     "CHANGELOG.md": "changes",
     "tests/suites/numpy/README.md": "numpy-suite",
@@ -50,8 +50,12 @@ class RepositoryLinks(SphinxTransform):
         for node in list(self.document.findall(nodes.reference)):
             self._change(node, node.get("refuri", ""), source, site)
         for node in list(self.document.findall(addnodes.pending_xref)):
-            if node.get("refdomain") != "doc":  # MyST has found pages of this domain.
-                self._change(node, node.get("reftarget", ""), source, site)
+            target = node.get("reftarget", "")
+            if node.get("refdomain") == "doc":  # MyST has found the file.
+                if not Path(target).is_absolute():
+                    continue  # a page of the site
+                target += f".md#{node.get('reftargetid') or ''}"
+            self._change(node, target, source, site)
         for node in list(self.document.findall(addnodes.download_reference)):
             self._change(node, node.get("reftarget", ""), source, site)
 
