@@ -315,6 +315,15 @@ def test_the_programs_of_the_chart_are_explained():
     }
 
 
+def test_the_search_ranks_pages_that_exist():
+    scorer = (DOCS / "extensions/search_scorer.js").read_text()
+    names = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    (last,) = re.findall(r"/\^\((.*)\)/", scorer)
+    for beginning in [*last.replace("\\", "").split("|"), "quickstart.md"]:
+        assert any(name.startswith(beginning) for name in names), beginning
+    assert 'page === "quickstart"' in scorer
+
+
 TEST = re.compile(r"`((?:\w+/)*test_\w+\.py(?:::\w+)*)`")
 
 
