@@ -144,40 +144,14 @@ static PyObject *hook_import_module(PyObject *module, PyObject *args)
 /* -- Garbage ------------------------------------------------------------------------- */
 
 /* Nearly all objects that an import makes stay, and the collector looks at them after every 700
- * (2,000 from Python 3.12 on).  While an installed package imports its modules, it waits for
+ * (2,000 from Python 3.12 on).  While an installed package loads its modules, it waits for
  * more.  A program's own modules may compute for hours and are left alone. */
 enum { LEAST_COLLECTED = 50000 };
 
-static bool is_collected_late; /* by an import that a thread has begun */
+static int usual_threshold; /* the program's, while it is raised, or 0 */
 
-/* Check whether a module is inside an installed package, and import that package, as importlib
- * does first.  Return -1 with an exception set if this fails. */
-static int is_of_package(PyObject *name, PyObject *import_)
-{
-    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    const char *dot = text ? strchr(text, '.') : NULL, *path = NULL;
-    if (!dot || dot == text) {
-        PyErr_Clear(); /* a lone surrogate */
-        return 0;
-    }
-    PyObject *outer = PyUnicode_FromStringAndSize(text, dot - text);
-    PyObject *package = outer ? PyDict_GetItemWithError(PyImport_GetModuleDict(), outer) : NULL;
-    package = package || !outer ? Py_XNewRef(package)
-                                : PyObject_CallFunctionObjArgs(import_, outer, NULL);
-    Py_XDECREF(outer);
-    if (!package)
-        return -1;
-    PyObject *file = PyModule_Check(package)
-                         ? PyDict_GetItemString(PyModule_GetDict(package), "__file__")
-                         : NULL;
-    if (file && PyUnicode_Check(file))
-        path = PyUnicode_AsUTF8AndSize(file, NULL);
-    bool is_installed =
-        path && (strstr(path, "/site-packages/") || strstr(path, "/dist-packages/"));
-    Py_DECREF(package);
-    PyErr_Clear();
-    return is_installed;
-}
+/* The package of a module that this thread is loading, or NULL. */
+static _Thread_local PyObject *awaited;
 
 /* Set the first threshold of the collector if it is between two values.  Return the value
  * before, or 0. */
@@ -197,28 +171,61 @@ static int exchange_threshold(int least, int most, int value)
     return is_set ? before : 0;
 }
 
+/* Raise the threshold if a package is installed. */
+static void collect_late(PyObject *package)
+{
+    PyObject *module = PyDict_GetItemWithError(PyImport_GetModuleDict(), package);
+    PyObject *file = module && PyModule_Check(module)
+                         ? PyDict_GetItemString(PyModule_GetDict(module), "__file__")
+                         : NULL;
+    const char *path =
+        file && PyUnicode_Check(file) ? PyUnicode_AsUTF8AndSize(file, NULL) : NULL;
+    if (path && (strstr(path, "/site-packages/") || strstr(path, "/dist-packages/")))
+        usual_threshold = exchange_threshold(1, LEAST_COLLECTED - 1, LEAST_COLLECTED);
+    PyErr_Clear();
+}
+
+/* Set the program's threshold again, unless a package has set another one. */
+static void collect_as_usual(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    exchange_threshold(LEAST_COLLECTED, LEAST_COLLECTED, usual_threshold);
+    usual_threshold = 0;
+    PyErr_Restore(type, value, traceback);
+}
+
+/* Return the outermost package of a module, or NULL if it is in none. */
+static PyObject *outermost(PyObject *name)
+{
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    const char *dot = text ? strchr(text, '.') : NULL;
+    PyObject *package = dot ? PyUnicode_FromStringAndSize(text, dot - text) : NULL;
+    PyErr_Clear(); /* of a lone surrogate */
+    return package;
+}
+
 /* Load a module that is not in sys.modules: importlib's function does, which each import calls.
- */
+ * It loads the package of the module first. */
 static PyObject *load(PyObject *self, PyObject *args)
 {
     (void)self;
-    PyObject *name, *import_, *original, *found, *type, *value, *traceback;
-    int is_late = 0, before = 0;
-    if (!PyArg_ParseTuple(args, "OO", &name, &import_) ||
-        (!is_collected_late && (is_late = is_of_package(name, import_)) < 0))
-        return NULL;
-    if (is_late)
-        before = exchange_threshold(1, LEAST_COLLECTED - 1, LEAST_COLLECTED);
-    is_collected_late |= before != 0;
-    original = Py_NewRef(loading_hook.original);
-    found = PyObject_CallObject(original, args);
-    Py_DECREF(original);
-    if (before) {
-        PyErr_Fetch(&type, &value, &traceback);
-        exchange_threshold(LEAST_COLLECTED, LEAST_COLLECTED, before);
-        PyErr_Restore(type, value, traceback);
-        is_collected_late = false;
+    PyObject *original = Py_NewRef(loading_hook.original), *before = awaited;
+    PyObject *name = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : Py_None;
+    PyObject *package = usual_threshold ? NULL : outermost(name);
+    if (package) {
+        collect_late(package);
+        awaited = package;
     }
+    PyObject *found = PyObject_CallObject(original, args);
+    Py_DECREF(original);
+    if (package) {
+        if (usual_threshold)
+            collect_as_usual();
+        awaited = before;
+        Py_DECREF(package);
+    } else if (found && awaited && !usual_threshold && PyUnicode_Compare(name, awaited) == 0)
+        collect_late(awaited);
     return found;
 }
 
