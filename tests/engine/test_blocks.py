@@ -305,24 +305,31 @@ def test_counts_and_other_reductions_share_rows() -> None:
     both(compute)
 
 
+@pytest.mark.parametrize(
+    ("name", "end"), [("multiply", 1e200), ("add", 1.2e308)], ids=["products", "sums"]
+)
 @pytest.mark.parametrize("n", [20_000, 33_000, 300_000, 2_000_000])
-def test_products_that_overflow_at_the_end(n: int) -> None:
+def test_reductions_that_overflow_at_the_end(name: str, end: float, n: int) -> None:
     """No part of the array overflows, so the condition is met when parts are joined."""
 
     def compute(xp: Any) -> Any:
         x = xp.ones(n)
-        x[0] = x[-1] = 1e200
-        return xp.multiply.reduce(x)
+        x[0] = x[-1] = end
+        return getattr(xp, name).reduce(x * 1)
 
     both(compute)
 
 
-@pytest.mark.parametrize("height", [100, 3000])
-def test_rows_of_products_that_overflow_at_the_end(height: int) -> None:
+@pytest.mark.parametrize("shape", [(100, 700), (3000, 700), (700, 3000), (3, 40_000)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_rows_of_products_that_overflow_at_the_end(
+    shape: tuple[int, int], axis: int
+) -> None:
     def compute(xp: Any) -> Any:
-        x = xp.ones((height, 700))
-        x[0], x[-1] = 1e200, 1e200
-        return xp.multiply.reduce(x, axis=0)
+        x = xp.ones(shape)
+        ends = (slice(None), [0, -1]) if axis else [0, -1]
+        x[ends] = 1e200
+        return xp.multiply.reduce(x * 1, axis=axis)
 
     both(compute)
 
