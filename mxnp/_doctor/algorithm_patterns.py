@@ -21,24 +21,24 @@ def python_functions(search: Search) -> Iterator[Finding]:
         n = sum(row.elements for row in counted)
         if n < _LEAST or not isinstance(node, ast.Call):
             continue
-        is_example = False
+        text = ""
         try:
             text, conditions = vectorized_function(node, search.facts)
             rewrite = Rewrite([search.restated(node, text)], conditions)
         except CannotError:
-            is_example = True
             where = f"{search.source.numpy}.where(condition, values, others)"
             rewrite = Rewrite([where], ["the function chooses between values"])
         search.claim(node)
-        yield search.finding(
+        found = search.finding(
             "Python function",
             node,
             (n, "calls of a Python function", summed(counted)[1]),
             "vectorize calls the function for each element, as a loop does. Operations "
             "on whole arrays compute all elements in one pass.",
             rewrite,
-            is_example=is_example,
+            is_example=not text,
         )
+        yield search.edit(found, node, text) if text else found
 
 
 def sorting_loops(search: Search) -> Iterator[Finding]:
@@ -54,7 +54,7 @@ def sorting_loops(search: Search) -> Iterator[Finding]:
         if calls < _LEAST:
             continue
         search.claim(outermost)
-        yield search.finding(
+        found = search.finding(
             "sorting loop",
             outermost,
             (calls, "reads and writes of elements", seconds),
@@ -64,6 +64,7 @@ def sorting_loops(search: Search) -> Iterator[Finding]:
                 [f"{name}.sort()"], [f"the loops sort `{name}` in ascending order"]
             ),
         )
+        yield search.edit(found, outermost, f"{name}.sort()")
 
 
 def _exchanged(search: Search, node: ast.AST) -> str:
@@ -141,7 +142,7 @@ def grouped_reductions(search: Search) -> Iterator[Finding]:
         ]
         rewrite.lines[0] = f"{target} = {rewrite.lines[0]}"
         search.claim(loop)
-        yield search.finding(
+        found = search.finding(
             "loop over groups",
             loop,
             (calls, "comparisons of all labels", summed(rows)[1]),
@@ -149,6 +150,7 @@ def grouped_reductions(search: Search) -> Iterator[Finding]:
             "all groups.",
             rewrite,
         )
+        yield search.edit(found, loop, rewrite.lines[0])
 
 
 def _stored(
@@ -220,15 +222,17 @@ def inverse_products(search: Search) -> Iterator[Finding]:
         seconds = summed(row for _, row in search.facts.within(node))[1]
         matrix = source.text(inverse.args[0])
         function = source.text(inverse.func).removesuffix("inv") + "solve"
+        text = f"{function}({matrix}, {source.text(right)})"
         search.claim(node)
-        yield search.finding(
+        found = search.finding(
             "product of an inverse",
             node,
             (calls, f"inverse{'s' * (calls > 1)}", seconds),
             "solve() computes the product without the inverse. That takes less time "
             "and is more exact.",
             Rewrite(
-                [search.restated(node, f"{function}({matrix}, {source.text(right)})")],
+                [search.restated(node, text)],
                 [f"`{matrix}` has two axes", DIGITS.format("another algorithm")],
             ),
         )
+        yield search.edit(found, node, text)

@@ -32,6 +32,7 @@ _GROWING = {
 def growing_arrays(search: Search) -> Iterator[Finding]:
     """Find arrays to which a loop appends a piece in each iteration."""
     source = search.source
+    grown: dict[ast.AST, list[tuple[Finding, ast.AST, tuple[str, str, str]]]] = {}
     for node in ast.walk(source.tree):
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
             continue
@@ -53,13 +54,31 @@ def growing_arrays(search: Search) -> Iterator[Finding]:
         calls, seconds = summed(rows)
         if dotted_name(pieces[0]) != name or calls < _LEAST_ROUNDS:
             continue
-        yield search.finding(
+        rewrite, edit = _collected(search, node, name, function, pieces[1:], loops)
+        found = search.finding(
             "growing array",
             node,
             (calls, "copies of the whole array", seconds),
             f"Each {function} copies the whole array. Appending to a list does not "
             "copy the other pieces.",
-            *_collected(search, node, name, function, pieces[1:], loops),
+            rewrite,
+        )
+        yield found
+        if edit is not None:
+            loop, lines = edit
+            grown.setdefault(loop, []).append((found, node, lines))
+    for loop, parts in grown.items():  # one change for all arrays of a loop
+        texts = {node: appended for _, node, (_, appended, _) in parts}
+        search.edit(
+            parts[0][0],
+            loop,
+            "\n".join(
+                [
+                    *(before for _, _, (before, _, _) in parts),
+                    source.text(loop, texts.get),
+                    *(after for _, _, (_, _, after) in parts),
+                ]
+            ),
         )
 
 
@@ -70,7 +89,8 @@ def _collected(
     function: str,
     pieces: list[ast.expr],
     loops: list[ast.AST],
-) -> tuple[Rewrite]:
+) -> tuple[Rewrite, tuple[ast.AST, tuple[str, str, str]] | None]:
+    """Return the rewrite, and the loop with the lines before, in and after it."""
     source = search.source
     assert isinstance(node.value, ast.Call)
     prefix = source.text(node.value.func).rpartition(".")[0]
@@ -98,7 +118,7 @@ def _collected(
             f"{name} = {prefix}concatenate(parts)  # after it, or where it is used",
         ]
         condition = f"the other uses of `{name}` in the loop are adapted"
-        return (Rewrite(example, [condition]),)
+        return Rewrite(example, [condition]), None
     piece = source.text(pieces[0])
     parts = f"{name}_parts"
     joined, begin = f"{prefix}{function}({parts})", f"[{name}]"
@@ -106,15 +126,16 @@ def _collected(
         joined, begin = f"{prefix}append({name}, {parts})", "[]"
     elif function == "append":
         joined = f"{prefix}concatenate([{prefix}ravel(part) for part in {parts}])"
+    new = f"{parts} = {begin}", f"{parts}.append({piece})", f"{name} = {joined}"
     lines = [
-        f"{parts} = {begin}  # before the loop in line {loop.lineno}",  # type: ignore[attr-defined]
-        f"{parts}.append({piece})  # in line {node.lineno}",
-        f"{name} = {joined}  # after the loop",
+        f"{new[0]}  # before the loop in line {loop.lineno}",  # type: ignore[attr-defined]
+        f"{new[1]}  # in line {node.lineno}",
+        f"{new[2]}  # after the loop",
     ]
     conditions = []
     if not _stays(search, pieces[0], loop):
         conditions.append(f"`{piece}` is not changed in place later")
-    return (Rewrite(lines, conditions),)
+    return Rewrite(lines, conditions), (loop, new)
 
 
 def _is_number(search: Search, piece: ast.expr) -> bool:

@@ -126,6 +126,37 @@ class Bindings:
                 )
         return False
 
+    def is_taken_as_array(self, name: str) -> bool:
+        """Check whether a list of the loop is only passed to functions of NumPy."""
+        scope = self._source.scope(self._outermost)
+        if not self.is_empty_list(name) or self._source.is_shared(name, scope):
+            return False
+        inside = {*self._source.names(self._outermost, name)}
+        uses = self._source.names(self._next_value(name) or scope, name)
+        return all(
+            use in inside or is_stored(use) or self._is_argument(use) for use in uses
+        )
+
+    def _next_value(self, name: str) -> ast.Assign | None:
+        """Return the assignment to a name that certainly follows, or None."""
+        statement = self._source.statement(self._outermost)
+        block = self._source.block(statement)
+        for later in block[block.index(statement) + 1 :]:
+            if not isinstance(later, (ast.Assign, ast.AugAssign, ast.Expr)):
+                break
+            if self._source.names(later, name):
+                is_bound = isinstance(later, ast.Assign) and name in assigned([later])
+                return later if is_bound else None  # type: ignore[return-value]
+        return None
+
+    def _is_argument(self, use: ast.Name) -> bool:
+        above = self._source.parent(use)
+        if called(above) == "len":
+            return True
+        is_first = isinstance(above, ast.Call) and use in above.args[:1]
+        function = self._source.function(above.func) if is_first else ""  # type: ignore[union-attr]
+        return bool(function) and not function.startswith("random.")
+
     def _is_in_function(self, name: str) -> bool:
         functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
         return any(

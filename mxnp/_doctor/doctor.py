@@ -19,7 +19,7 @@ from . import (
     numpy_patterns,
     rendering,
 )
-from .findings import Finding, Search
+from .findings import Edit, Finding, Search
 from .syntax import Facts, Source
 
 # In this order, because a node that one pattern claims is left out by the next ones.
@@ -56,16 +56,27 @@ def diagnose(report: Report) -> list[Finding]:
     report : Report
         The counts of the program.
     """
+    return _search(report)[0]
+
+
+def edits(report: Report) -> list[Edit]:
+    """Return the changes of the program's files that the findings suggest."""
+    return _search(report)[1]
+
+
+def _search(report: Report) -> tuple[list[Finding], list[Edit]]:
     places = [row.place for row in report.rows] + [wait.place for wait in report.waits]
     files = dict.fromkeys(place.file for place in places)
     has_gpu = _has_gpu()
     findings: list[Finding] = []
+    changes: list[Edit] = []
     for file in files:
         source = Source.of(file) if file and is_in_program(file) else None
         if source is not None:
             search = Search(source, Facts(report, source), has_gpu)
             findings += [found for pattern in PATTERNS for found in pattern(search)]
-    return sorted(findings, key=lambda finding: -finding.seconds)
+            changes += search.edits
+    return sorted(findings, key=lambda finding: -finding.seconds), changes
 
 
 def _has_gpu() -> bool:

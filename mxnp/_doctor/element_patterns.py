@@ -40,7 +40,7 @@ def element_loops(search: Search) -> Iterator[Finding]:
         except CannotError:
             continue
         search.claim(loop)
-        yield search.finding(
+        found = search.finding(
             "element loop",
             loop,
             (calls, "iterations", seconds),
@@ -48,6 +48,8 @@ def element_loops(search: Search) -> Iterator[Finding]:
             "Operations on whole arrays compute all elements in one pass.",
             rewrite,
         )
+        lines = vectorized_loop(loop, search.facts, keeps_types=True).lines
+        yield search.edit(found, loop, "\n".join(lines))
 
 
 _BUILTINS = ("sum", "max", "min", "any", "all")
@@ -72,23 +74,26 @@ def builtin_reductions(search: Search) -> Iterator[Finding]:
             cost = summed(rows)
         elif cost[0] < _LEAST_ELEMENTS:
             continue
-        rewrite = _reduction(search, call, name, is_deep=bool(rows))
-        if rewrite is None:
+        reduced = _reduction(search, call, name, is_deep=bool(rows))
+        if reduced is None:
             continue
+        text, conditions = reduced
         search.claim(call)
-        yield search.finding(
+        found = search.finding(
             f"Python's {name}",
             call,
             (cost[0], "additions of rows" if rows else _ELEMENTS, cost[1]),
             f"Python's {name} reads the elements one by one. "
             "The array's method computes the result in one pass.",
-            rewrite,
+            Rewrite([search.restated(call, text)], conditions),
         )
+        yield search.edit(found, call, text)
 
 
 def _reduction(
     search: Search, call: ast.Call, name: str, *, is_deep: bool
-) -> Rewrite | None:
+) -> tuple[str, list[str]] | None:
+    """Return a reduction by the array's method, and its conditions."""
     first, *start = call.args
     conditions: list[str] = []
     if isinstance(first, (ast.GeneratorExp, ast.ListComp)):
@@ -111,7 +116,7 @@ def _reduction(
         conditions.append(REORDERED)
     elif name in ("max", "min"):
         conditions.append(f"no element of `{array}` is NaN")
-    return Rewrite([search.restated(call, text)], conditions)
+    return text, conditions
 
 
 def comprehensions(search: Search) -> Iterator[Finding]:
@@ -137,11 +142,13 @@ def comprehensions(search: Search) -> Iterator[Finding]:
             is_bare = all(part not in text for part in "+-*/(<>=&|~%@")
             text = f"{search.source.text(above.func)}({text})" if is_bare else text
             new = search.restated(above, text)
+            edit: tuple[ast.AST, str] = above, text
         else:
+            edit = node, f"list({text})"
             text = f"{text if text.isidentifier() else f'({text})'}.tolist()"
             new = search.restated(node, text)
             rewrite.conditions.append("Python numbers can replace NumPy scalars")
-        yield search.finding(
+        found = search.finding(
             "list of elements",
             node,
             (calls, _ELEMENTS, seconds),
@@ -149,6 +156,7 @@ def comprehensions(search: Search) -> Iterator[Finding]:
             "computes all elements in one pass.",
             Rewrite([new], rewrite.conditions),
         )
+        yield search.edit(found, *edit)
 
 
 _LEAST_WAITS = 100
@@ -255,11 +263,8 @@ def scalar_reads(search: Search) -> Iterator[Finding]:
         calls, seconds = summed(rows)
         if calls < _LEAST_ELEMENTS:
             continue
-        rewrite, is_example = _as_lists(search, loop)
-        listed = _iterated_list(search, loop)
-        if listed is not None:
-            rewrite, is_example = listed, False
-        yield search.finding(
+        rewrite, edit = _iterated_list(search, loop) or _as_lists(search, loop)
+        found = search.finding(
             "scalar reads",
             loop,
             (calls, _ELEMENTS, seconds),
@@ -268,11 +273,14 @@ def scalar_reads(search: Search) -> Iterator[Finding]:
             "read. Operations on whole arrays gain far more, if no element depends on "
             "another.",
             rewrite,
-            is_example=is_example,
+            is_example=edit is None,
         )
+        yield search.edit(found, *edit) if edit else found
 
 
-def _iterated_list(search: Search, node: ast.AST) -> Rewrite | None:
+def _iterated_list(
+    search: Search, node: ast.AST
+) -> tuple[Rewrite, tuple[ast.AST, str]] | None:
     """Rewrite an iteration over an array as an iteration over a list."""
     source = search.source
     if not search.facts.elements(node, "getitem"):
@@ -287,7 +295,7 @@ def _iterated_list(search: Search, node: ast.AST) -> Rewrite | None:
         text = f"{parenthesized(array, source.text(array))}.tolist()"
         if dotted_name(node.func) != "list":
             text = source.text(node, lambda part: text if part is array else None)
-        return Rewrite([search.restated(node, text)], [condition])
+        return Rewrite([search.restated(node, text)], [condition]), (node, text)
     if isinstance(node, ast.For):
         array = node.iter
     elif isinstance(node, COMPREHENSIONS):
@@ -301,9 +309,10 @@ def _iterated_list(search: Search, node: ast.AST) -> Rewrite | None:
         return None
     text = f"{parenthesized(array, source.text(array))}.tolist()"
     changed = source.text(node, lambda part: text if part is array else None)
+    edit = (node, changed)
     if not isinstance(node, ast.For):
         changed = search.restated(node, changed)
-    return Rewrite([changed], [condition])
+    return Rewrite([changed], [condition]), edit
 
 
 def _is_iteration(node: ast.AST) -> bool:
@@ -320,8 +329,10 @@ def _items(search: Search, node: ast.AST) -> list[Row]:
     ]
 
 
-def _as_lists(search: Search, innermost: ast.AST) -> tuple[Rewrite, bool]:
-    """Rewrite a loop to read lists; whether the result is only an example."""
+def _as_lists(
+    search: Search, innermost: ast.AST
+) -> tuple[Rewrite, tuple[ast.AST, str] | None]:
+    """Rewrite a loop to read lists, or return an example."""
     source = search.source
     read: dict[str, None] = {}
     loops = [loop for loop in source.loops(innermost) if isinstance(loop, LOOPS)]
@@ -334,7 +345,7 @@ def _as_lists(search: Search, innermost: ast.AST) -> tuple[Rewrite, bool]:
         if name and name not in stored | assigned([whole]):
             read[name] = None
     if not read or not all(map(str.isidentifier, read)):
-        return _ELEMENTS_EXAMPLE, True
+        return _ELEMENTS_EXAMPLE, None
     lists = {name: f"{name}_list" for name in read}
 
     def replace(node: ast.AST) -> str | None:
@@ -357,9 +368,8 @@ def _as_lists(search: Search, innermost: ast.AST) -> tuple[Rewrite, bool]:
         )
         return replace(node.func.value) if is_item else None  # type: ignore[attr-defined]
 
-    before = [
-        f"{new} = {name}.tolist()  # before the loop" for name, new in lists.items()
-    ]
+    made = [f"{new} = {name}.tolist()" for name, new in lists.items()]
+    before = [f"{line}  # before the loop" for line in made]
     text = source.text(innermost, replace)
     listed = " and ".join(f"`{name}`" for name in lists)
     is_or_are = "is" if len(lists) == 1 else "are"
@@ -371,7 +381,8 @@ def _as_lists(search: Search, innermost: ast.AST) -> tuple[Rewrite, bool]:
             f"{listed} {is_or_are} of bool, int64, float64 or complex128, and "
             f"{_PYTHON_NUMBERS}"
         )
-    return Rewrite([*before, text], conditions), False
+    edit = whole, "\n".join([*made, source.text(whole, replace)])
+    return Rewrite([*before, text], conditions), edit
 
 
 def _is_number(search: Search, node: ast.AST) -> bool:

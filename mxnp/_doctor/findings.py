@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from mxnp._profiler.model import Row
 
+from .bindings import Bindings
 from .rewriting import Rewrite, parenthesized
 from .syntax import LOOPS, Facts, Source
 
@@ -57,6 +58,32 @@ class Finding:
     is_example: bool = False
 
 
+@dataclass(frozen=True)
+class Edit:
+    """
+    The change of a file that a finding suggests.
+
+    Parameters
+    ----------
+    finding : Finding
+        The finding.
+    source : Source
+        The file.
+    node : ast.AST
+        The loop or the expression that is replaced.
+    text : str
+        The new text.
+    arrays : frozenset of str
+        The names of lists that become arrays, and are used as arrays.
+    """
+
+    finding: Finding
+    source: Source
+    node: ast.AST
+    text: str
+    arrays: frozenset[str]
+
+
 @dataclass
 class Search:
     """
@@ -72,23 +99,41 @@ class Search:
         Whether operations may run on a GPU.
     claimed : set of ast.AST
         The nodes of earlier findings, which later patterns leave out.
+    edits : list of Edit
+        The changes that findings suggest.
     """
 
     source: Source
     facts: Facts
     has_gpu: bool
     claimed: set[ast.AST] = field(default_factory=set)
+    edits: list[Edit] = field(default_factory=list)
 
     def claim(self, node: ast.AST) -> None:
         """Reserve a node and everything in it for one finding."""
         self.claimed.update(ast.walk(node))
 
-    def restated(self, node: ast.expr, text: str) -> str:
-        """Return the statement around an expression with another text in its place."""
+    def edit(self, finding: Finding, node: ast.AST, text: str) -> Finding:
+        """Note how a finding changes the file, and return the finding."""
+        bindings = Bindings(self.facts, node)
+        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        arrays = frozenset(filter(bindings.is_taken_as_array, names))
+        if isinstance(node, ast.expr):
+            text = self._inline(node, text)
+        self.edits.append(Edit(finding, self.source, node, text, arrays))
+        return finding
+
+    def _inline(self, node: ast.expr, text: str) -> str:
+        """Return a text that can be in the place of an expression."""
         above = self.source.parent(node)
         is_alone = isinstance(above, ast.stmt) or node in getattr(above, "args", ())
-        if not is_alone:
-            text = parenthesized(ast.parse(text, mode="eval").body, text)
+        if is_alone:
+            return text
+        return parenthesized(ast.parse(text, mode="eval").body, text)
+
+    def restated(self, node: ast.expr, text: str) -> str:
+        """Return the statement around an expression with another text in its place."""
+        text = self._inline(node, text)
         statement = self.source.statement(node)
         if isinstance(statement, (*LOOPS, ast.If, ast.With, ast.FunctionDef, ast.Try)):
             return text

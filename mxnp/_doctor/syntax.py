@@ -179,6 +179,30 @@ class Source:
                     return True
         return False
 
+    def is_used_outside(self, node: ast.AST, name: str) -> bool:
+        """Check whether the value that a node gives to a name may be read elsewhere."""
+        scope = self.scope(node)
+        inside = set(self.names(node, name))
+        return self.is_shared(name, scope) or any(
+            use not in inside and self._needs(use) and not self._is_bound_around(use)
+            for use in self.names(scope, name)
+        )
+
+    def _needs(self, use: ast.Name) -> bool:
+        """Check whether a use needs the value of a name, as in ``i += 1``."""
+        is_set = isinstance(use.ctx, ast.Store)
+        return not is_set or isinstance(self.parent(use), ast.AugAssign)
+
+    def _is_bound_around(self, use: ast.Name) -> bool:
+        """Check whether a loop or a comprehension around a name binds it."""
+        return any(
+            self.names(target, use.id)
+            for above in self.loops(use)
+            for one in [above, *getattr(above, "generators", [])]
+            for target in [getattr(one, "target", None)]
+            if target is not None
+        )
+
     # -- Text --------------------------------------------------------------------------
 
     def line(self, number: int) -> str:
@@ -296,6 +320,19 @@ def assigned(within: Iterable[ast.AST]) -> set[str]:
         for node in ast.walk(whole)
         if isinstance(node, (ast.Name, ast.Attribute)) and is_stored(node)
     }
+
+
+def stored(node: ast.AST) -> set[str]:
+    """Return the names that a node binds, or whose elements it sets or appends."""
+    found = assigned([node])
+    for part in ast.walk(node):
+        is_element = isinstance(part, ast.Subscript) and is_stored(part)
+        if is_element or getattr(part, "attr", "") in ("append", "extend"):
+            base = part.value  # type: ignore[attr-defined]
+            while isinstance(base, ast.Subscript):
+                base = base.value
+            found.add(dotted_name(base))
+    return found - {""}
 
 
 class Facts:

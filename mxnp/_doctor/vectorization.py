@@ -26,7 +26,9 @@ _AT = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divi
 _SUMS = {ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod"}
 
 
-def vectorized_loop(loop: ast.For, facts: Facts) -> Rewrite:
+def vectorized_loop(
+    loop: ast.For, facts: Facts, *, keeps_types: bool = False
+) -> Rewrite:
     """
     Rewrite a loop over elements, with the loops inside.
 
@@ -36,6 +38,8 @@ def vectorized_loop(loop: ast.For, facts: Facts) -> Rewrite:
         The outermost loop.
     facts : Facts
         The counts, which show the subscripts that are single elements of arrays.
+    keeps_types : bool, optional
+        Whether lists stay lists, unless they are used as arrays, and counts int.
 
     Returns
     -------
@@ -54,6 +58,7 @@ def vectorized_loop(loop: ast.For, facts: Facts) -> Rewrite:
     if any(header.orelse for header in headers):
         raise CannotError("the loop has an else")
     whole = _Vectorization(facts, loop, [(h.target, h.iter, h) for h in headers], body)
+    whole.keeps_types = keeps_types
     return whole.statements(body)
 
 
@@ -139,6 +144,8 @@ def _bound_beside(source: Source, call: ast.AST, function: ast.AST) -> set[str]:
 class _Vectorization(Expressions):
     """The statements of the loops of one rewrite."""
 
+    keeps_types = False
+
     def statements(self, body: Sequence[ast.stmt]) -> Rewrite:
         """Rewrite the statements of the innermost loop one by one."""
         lines = [self._statement(statement) for statement in body]
@@ -155,28 +162,8 @@ class _Vectorization(Expressions):
 
     def _check_unused(self, name: str) -> None:
         """Raise CannotError if a name that the loop leaves behind is read elsewhere."""
-        scope = self._source.scope(self._outermost)
-        if self._source.is_shared(name, scope):
-            raise CannotError(f"`{name}` is used elsewhere")
-        inside = set(self._source.names(self._outermost, name))
-        for use in self._source.names(scope, name):
-            if use in inside or is_stored(use):
-                continue
-            binds = any(
-                any(
-                    part.id == name
-                    for part in names_in(getattr(above, "target", above))
-                )
-                or any(
-                    part.id == name
-                    for generator in getattr(above, "generators", [])
-                    for part in names_in(generator.target)
-                )
-                for above in self._source.loops(use)
-                if isinstance(above, (ast.For, ast.ListComp, ast.GeneratorExp))
-            )
-            if not binds:
-                raise CannotError(f"`{name}` is used after the loop")
+        if self._source.is_used_outside(self._outermost, name):
+            raise CannotError(f"`{name}` is used outside the loop")
 
     def _statement(self, statement: ast.stmt) -> str:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
@@ -271,7 +258,10 @@ class _Vectorization(Expressions):
             and not mask
             and isinstance(value, (ast.Name, ast.Subscript))
         )
-        return f"{name} = {text}{'.copy()' * is_view}"
+        text = f"{text}{'.copy()' * is_view}"
+        if self.keeps_types and not self._bindings.is_taken_as_array(name):
+            text = f"list({text})"
+        return f"{name} = {text}"
 
     def _temporary(self, target: ast.Name, value: ast.expr) -> str:
         if mentions(value, target.id):
@@ -378,6 +368,7 @@ class _Vectorization(Expressions):
             self._check_whole(statement.test)
             if integer(first.value) == 1 and isinstance(first.op, (ast.Add, ast.Sub)):
                 count = f"{self._source.numpy}.count_nonzero({condition})"
+                count = f"int({count})" if self.keeps_types else count
                 return f"{dotted_name(first.target)} {sign_of(first.op)}= {count}"
             if not isinstance(first.op, (ast.Add, ast.Sub)):
                 raise CannotError("only sums are known under a condition")

@@ -284,6 +284,8 @@ LOOPS |= {
 
 
 REFUSED = {
+    "index deleted after": "for i in range(n): y[i] = x[i]\ndel i",
+    "index increased after": "for i in range(n): y[i] = x[i]\ni += 1",
     "recurrence": "for i in range(1, n): y[i] = y[i - 1] * 0.5 + x[i]",
     "later element": "for i in range(n - 1): y[i] = y[i + 1] + x[i]",
     "two stores": "for i in range(n - 1):\n    y[i] = x[i]\n    y[i + 1] = w[i]",
