@@ -7,7 +7,8 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterator, Sequence
+import types
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from typing import Any, NoReturn
@@ -21,6 +22,7 @@ from mxnp._engine.devices import describe_auto
 from . import runner
 from .report_options import ReportOptions
 
+Compile = Callable[[bytes, str], types.CodeType | None]
 _NAME = "python -m mxnp"
 _VARIABLES = "\n".join(
     f"  {row.name:<18}  {row.meaning}" for row in environment.VARIABLES.values()
@@ -58,6 +60,8 @@ options:
   --report=html FILE  write the report to a file as a page with the program's lines
   --doctor            when the program ends, print slow patterns and suggested rewrites
                       to the standard error: see docs/doctor.md
+  --rewrite[=FILE]    when the program ends, print a patch that replaces its slow loops
+                      to the standard error, or write it to a file: see docs/doctor.md
   --trace FILE        write a timeline for chrome://tracing and ui.perfetto.dev
   --fail-on-fallback[=N]
                       exit with status 1, and list the calls, if NumPy ran operations
@@ -115,12 +119,12 @@ def main() -> None:
     options.outputs += [("trace", file) for file in values["--trace"]]
     runner.install(values["--include"], values["--exclude"])
     with ExitStack() as stack:
-        stack.enter_context(_report_session(options, args))
+        compiled = stack.enter_context(_report_session(options, args))
         for watcher in watchers.values():
             stack.enter_context(watcher)
         stack.push(partial(_report_verification, watchers.get("--verify")))
         gc.freeze()  # the program's collections need not look at what is loaded
-        _run(args)
+        _run(args, compiled)
         runner.run_deferred()
 
 
@@ -143,7 +147,9 @@ def _value(option: str, equals: str, value: str, args: list[str]) -> str:
 
 
 _WATCHERS = ("--verify", "--trap-nan")
-_REPORT_OPTIONS = ("--report", "--doctor", "--fail-on-fallback", "--fail-on-sync")
+_REPORT_OPTIONS = (
+    *("--report", "--doctor", "--rewrite", "--fail-on-fallback", "--fail-on-sync"),
+)
 
 
 def _set_report_option(
@@ -169,6 +175,9 @@ def _set_report_option(
             _refuse(f"argument --doctor: expected no value, not {value!r}")
         options.is_doctor = True
         return
+    if option == "--rewrite":
+        options.patch = value
+        return
     if value and not value.isdecimal():
         _refuse(f"argument {option}: expected a number, not {value!r}")
     if option == "--fail-on-sync":
@@ -179,9 +188,11 @@ def _set_report_option(
 
 def _report_session(
     options: ReportOptions, args: Sequence[str]
-) -> AbstractContextManager[None]:
+) -> AbstractContextManager[Compile | None]:
     if not options:
         return nullcontext()
+    if options.patch is not None:
+        _check_rewritable(args)
     if not args and sys.stdin.isatty():
         _refuse("a report requires a program: pass a script, -m, -c or -")
     from . import report_session  # its import takes long
@@ -192,7 +203,16 @@ def _report_session(
         _refuse(str(error))
 
 
-def _run(args: Sequence[str]) -> None:
+def _check_rewritable(args: Sequence[str]) -> None:
+    """Refuse a program that has no file with lines of Python."""
+    first = args[0] if args else "-"
+    if first == "-" or first.startswith("-c"):
+        _refuse("argument --rewrite: expected a script or -m module, which has a file")
+    if first.endswith(".ipynb"):
+        _refuse("argument --rewrite: expected a script, not a notebook; save it as one")
+
+
+def _run(args: Sequence[str], compiled: Compile | None) -> None:
     """Run the program that the first arguments name."""
     first, *rest = args or [""]
     if first in ("", "-"):
@@ -206,7 +226,7 @@ def _run(args: Sequence[str]) -> None:
     elif first.startswith("-"):
         _refuse(f"unrecognized option: {first}{_suggestion(first)}")
     else:
-        runner.run_path(first, rest)
+        runner.run_path(first, rest, compiled)
 
 
 def _suggestion(option: str) -> str:

@@ -19,6 +19,8 @@ class ReportOptions:
         Patterns of calls and waits that do not count: see `gate.is_allowed`.
     is_doctor : bool
         Whether to print the findings of the doctor.
+    patch : str or None
+        The file for the changes that the doctor suggests; None for none.
     """
 
     def __init__(self) -> None:
@@ -27,7 +29,8 @@ class ReportOptions:
         self.waits: int | None = None
         self.allowed: list[str] = []
         self.is_doctor = False
+        self.patch: str | None = None
 
     def __bool__(self) -> bool:
-        limits = (self.fallbacks, self.waits)
-        return bool(self.outputs) or limits != (None, None) or self.is_doctor
+        others = (self.fallbacks, self.waits, self.patch)
+        return bool(self.outputs) or others != (None,) * 3 or self.is_doctor

@@ -6,7 +6,9 @@ import contextlib
 import os
 import sys
 import threading
-from types import TracebackType
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, TracebackType
 from typing import TextIO
 
 from mxnp._doctor import rendering
@@ -14,6 +16,8 @@ from mxnp._doctor.doctor import doctor, examine
 from mxnp._engine import core
 from mxnp._profiler import gate, text
 from mxnp._profiler.report import profile
+from mxnp._rewrite.patches import patch
+from mxnp._rewrite.recording import Recording
 
 from .report_options import ReportOptions
 
@@ -46,9 +50,16 @@ class ReportSession:
         self._profile = measured(trace="trace" in kinds)
         self._profile._program = program
         self._process = os.getpid()
+        self._folder = Path.cwd()
+        self._recording: Recording | None = None
+        if options.patch is not None:
+            self._patch = _opened(options.patch)
+            self._recording = Recording()
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Callable[[bytes, str], CodeType | None] | None:
+        """Return the function that compiles the program, if it is not Python's."""
         self._profile.__enter__()
+        return self._recording.__enter__().compile if self._recording else None
 
     def __exit__(
         self,
@@ -84,6 +95,11 @@ class ReportSession:
                 file.close()
         if self._options.is_doctor:
             print(rendering.text(examine(self._profile.report)), file=sys.stderr)
+        if self._recording is not None:
+            self._recording.__exit__()
+            made = patch(self._recording, self._profile.report, self._folder)
+            print(made.notes, file=sys.stderr)
+            _write_patch(made.diff, self._patch)
 
     def _passes(self) -> bool:
         report, options = self._profile.report, self._options
@@ -100,6 +116,23 @@ class ReportSession:
         for verdict in failed:
             print(verdict, file=sys.stderr)
         return not failed
+
+
+def _write_patch(diff: bytes, file: TextIO) -> None:
+    """Write a diff as the bytes that it is, for files in other encodings."""
+    if file is sys.stderr and diff:
+        file.write("\n")
+    if file not in (sys.stdout, sys.stderr):
+        file.truncate(0)
+    file.flush()
+    with contextlib.suppress(BrokenPipeError):
+        if hasattr(file, "buffer"):
+            file.buffer.write(diff)
+        else:
+            file.write(diff.decode(errors="replace"))
+        file.flush()
+    if file not in (sys.stdout, sys.stderr):
+        file.close()
 
 
 def _wait_for_threads() -> None:

@@ -430,7 +430,11 @@ def _read_code(content: bytes) -> types.CodeType | None:
     return code
 
 
-def run_path(path: str, args: Sequence[str]) -> None:
+def run_path(
+    path: str,
+    args: Sequence[str],
+    compiled: Callable[[bytes, str], types.CodeType | None] | None = None,
+) -> None:
     """
     Run a script, or a folder or zip file with a ``__main__.py``, like `python`.
 
@@ -440,6 +444,8 @@ def run_path(path: str, args: Sequence[str]) -> None:
         The file or folder.
     args : sequence of str
         The rest of `sys.argv`.
+    compiled : callable, optional
+        A function that compiles a script and returns its code.
 
     Raises
     ------
@@ -471,6 +477,8 @@ def run_path(path: str, args: Sequence[str]) -> None:
     code = _read_code(content)
     if code is not None:
         loader = SourcelessFileLoader("__main__", filename)
+    elif compiled is not None:
+        code = compiled(content, filename)
     names = _new_main(__loader__=loader, __file__=filename, __cached__=None)
     _run(partial(_execute, code or content, filename, names))
 

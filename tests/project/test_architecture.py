@@ -25,9 +25,10 @@ PYTHON = {
     "_packages": "_engine _interop",
     "_profiler": "_engine _interop",
     "_doctor": "_engine _namespace _interop _profiler",
+    "_rewrite": "_engine _interop _profiler _doctor",
     "_verify": "_engine _array",
     "_cli": "__init__ _engine _metal _doctor _interop _namespace _packages _profiler "
-    "_verify",
+    "_rewrite _verify",
     "random": "_array _engine _gpu _namespace _routines",
     "testing ma ctypeslib": "_array _namespace",
     "exceptions lib linalg polynomial typing": "_namespace",

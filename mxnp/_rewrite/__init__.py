@@ -1,0 +1,1 @@
+"""Patches of programs with rewrites of the doctor that were tried in a run."""

@@ -1,0 +1,263 @@
+"""Record the values that the loops of a program have when they begin and end."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+import types
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
+from itertools import combinations
+from typing import Any
+
+import numpy
+
+from mxnp._doctor.syntax import LOOPS, Source, Spot, dotted_name, spot, stored
+from mxnp._interop.program_files import is_in_program
+
+from .copies import Copier, TooLargeError, is_array, random_state
+
+_HOOK = "__mxnp_recording__"  # the name in builtins
+_MOST_BYTES = 1 << 30  # of all copies
+RANDOM = "numpy.random"  # the state of NumPy's functions that draw random numbers
+_FIRST = 16  # executions that are kept; later ones if their number is a power of two
+_REDUCTIONS = ("sum", "max", "min", "any", "all")
+
+Values = dict[str, Any]
+
+
+@dataclass
+class Unit:
+    """
+    A loop or an expression whose values are recorded.
+
+    Attributes
+    ----------
+    parts : dict
+        The names to record, each with the attributes that are read or set.
+    stored : frozenset of str
+        The names that the unit sets, or whose elements it sets.
+    draws : bool
+        Whether the values include the state of ``numpy.random``.
+    count : int
+        How often it began.
+    kept : list of tuple
+        The values of names at the beginning and at the end, and the result of the
+        expression, of some executions.
+    is_too_large : bool
+        Whether an execution was left out because its values need too much memory.
+    shared : str
+        Two arrays that shared memory in an execution, where the unit sets one of them.
+    """
+
+    parts: dict[str, set[str]]
+    stored: frozenset[str]
+    draws: bool = False
+    count: int = 0
+    kept: list[tuple[Values, Values, Any]] = field(default_factory=list)
+    is_too_large: bool = False
+    shared: str = ""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether to keep the execution that has just begun."""
+        return self.count <= _FIRST or self.count & (self.count - 1) == 0
+
+    def check_memory(self, frame: types.FrameType) -> None:
+        """Note whether an array shares memory with an array that the unit sets."""
+        arrays = [*_arrays(self, frame)]
+        for (one, first), (other, second) in combinations(arrays, 2):
+            is_stored = not self.stored.isdisjoint((one, other))
+            if is_stored and numpy.may_share_memory(first, second):
+                self.shared = f"`{one}` and `{other}`"
+
+
+class Recording:
+    """
+    Context manager in which the program's files are compiled with calls that record.
+
+    The calls are around loops and around expressions that the doctor may rewrite. They
+    have no place in the source, so the counts of the doctor and tracebacks do not
+    change. Byte code of such files is neither read nor written.
+
+    Attributes
+    ----------
+    contents : dict
+        The files, with the bytes that were compiled.
+    units : dict
+        The units by file and position.
+    """
+
+    def __init__(self) -> None:
+        self.contents: dict[str, bytes] = {}
+        self.units: dict[tuple[str, Spot], Unit] = {}
+        self._order: list[Unit] = []
+        self._begun: dict[tuple[int, int], tuple[Values, int]] = {}
+        self._left = _MOST_BYTES
+
+    def __enter__(self) -> Recording:
+        original = SourceFileLoader.get_code
+
+        def get_code(loader: Any, name: str) -> types.CodeType | None:
+            file = loader.get_filename(name)
+            code = None
+            if is_in_program(file):
+                code = self.compile(loader.get_data(file), file)
+            return code or original(loader, name)
+
+        SourceFileLoader.get_code = get_code  # type: ignore[assignment,method-assign]
+        setattr(builtins, _HOOK, self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        del SourceFileLoader.get_code
+
+    def compile(self, content: bytes, file: str) -> types.CodeType | None:
+        """Compile a file of the program with the calls that record, or return None.
+
+        Parameters
+        ----------
+        content : bytes
+            The content of the file.
+        file : str
+            The name of the file.
+        """
+        source = Source.of(file)
+        with suppress(SyntaxError, ValueError, RecursionError):
+            code: types.CodeType = compile(content, file, "exec", dont_inherit=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the first compilation has warned
+                if source is not None:
+                    tree = _Calls(self, source).visit(ast.parse(content))
+                    code = compile(tree, file, "exec", dont_inherit=True)
+                    self.contents[file] = content
+            return code
+        return None
+
+    def add(self, source: Source, node: ast.AST) -> int:
+        """Return the number of a new unit."""
+        parts: dict[str, set[str]] = {source.numpy: set()}
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name):
+                parts.setdefault(part.id, set())
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
+                parts.setdefault(part.value.id, set()).add(part.attr)
+        draws = "random" in parts[source.numpy]
+        unit = Unit(parts, frozenset(stored(node)), draws)
+        unit = self.units.setdefault((source.file, spot(node)), unit)
+        self._order.append(unit)
+        return len(self._order) - 1
+
+    # -- Calls of the program ----------------------------------------------------------
+
+    def begin(self, number: int) -> int:
+        """Keep the values of names before a unit runs; return its number."""
+        frame, unit = sys._getframe(1), self._order[number]
+        self._begun.pop((id(frame), number), None)
+        unit.count += 1
+        unit.check_memory(frame)
+        if unit.is_due:
+            with suppress(TooLargeError):
+                copier = Copier(self._left)
+                values = _values(unit, frame, copier)
+                self._begun[id(frame), number] = values, copier.left
+                return number
+            unit.is_too_large = True
+        return number
+
+    def end(self, number: int, result: Any = None) -> Any:
+        """Keep the values of names after a unit has run; return its result."""
+        frame, unit = sys._getframe(1), self._order[number]
+        if (id(frame), number) in self._begun:
+            before, left = self._begun.pop((id(frame), number))
+            with suppress(TooLargeError):
+                copier = Copier(left)
+                after = _values(unit, frame, copier)
+                unit.kept.append((before, after, copier.copied(result)))
+                self._left = copier.left
+                return result
+            unit.is_too_large = True
+        return result
+
+
+def _arrays(unit: Unit, frame: types.FrameType) -> Iterator[tuple[str, numpy.ndarray]]:
+    """Yield the arrays that names and attributes of a unit have in a frame."""
+    for name, parts in unit.parts.items():
+        value = frame.f_locals.get(name, frame.f_globals.get(name))
+        if is_array(value):
+            yield name, numpy.asarray(value)
+        elif not isinstance(value, types.ModuleType):
+            for part in sorted(parts & getattr(value, "__dict__", {}).keys()):
+                member = vars(value)[part]
+                if is_array(member):
+                    yield f"{name}.{part}", numpy.asarray(member)
+
+
+def _values(unit: Unit, frame: types.FrameType, copier: Copier) -> Values:
+    """Return copies of the values that the names of a unit have in a frame."""
+    found: Values = {RANDOM: random_state()} if unit.draws else {}
+    for names in (frame.f_locals, frame.f_globals, vars(builtins)):
+        for name, parts in unit.parts.items():
+            if name in names and name not in found:
+                found[name] = copier.copied(names[name], parts)
+    return found
+
+
+class _Calls(ast.NodeTransformer):
+    """Put calls of a recording around the units of a syntax tree."""
+
+    def __init__(self, recording: Recording, source: Source) -> None:
+        self._recording = recording
+        self._source = source
+
+    def visit(self, node: ast.AST) -> Any:
+        is_loop = isinstance(node, LOOPS)
+        if not is_loop and not self._is_rewritable(node):
+            return self.generic_visit(node)
+        number = ast.Constant(self._recording.add(self._source, node))
+        begin = _called("begin", number)
+        self.generic_visit(node)
+        if is_loop:
+            end = _called("end", number)
+            return [_placed(ast.Expr(begin), node), node, _placed(ast.Expr(end), node)]
+        return _placed(_called("end", begin, node), node)  # type: ignore[arg-type]
+
+    def _is_rewritable(self, node: ast.AST) -> bool:
+        """Check whether a pattern of the doctor may find an expression."""
+        if isinstance(node, ast.BinOp):
+            return isinstance(node.op, ast.MatMult)
+        if not isinstance(node, ast.Call):
+            return isinstance(node, ast.ListComp)
+        name = dotted_name(node.func)
+        made = self._source.only_value(name) or node.func
+        function = self._source.only_function(name)
+        return (
+            (name in _REDUCTIONS and len(node.args) <= 2)
+            or name.endswith(("dot", "array"))
+            or isinstance(made, ast.Call)
+            or bool(function and function.decorator_list)
+        )
+
+
+def _called(method: str, *args: ast.expr) -> ast.Call:
+    function = ast.Attribute(ast.Name(_HOOK, ast.Load()), method, ast.Load())
+    return ast.Call(function, [*args], [])
+
+
+def _placed(new: ast.AST, node: ast.AST) -> ast.AST:
+    """Set the place of new nodes: an empty one, where the program's node begins."""
+    first, _, left, _ = spot(node)
+    place = {"lineno": first, "end_lineno": first}
+    place |= {"col_offset": left, "end_col_offset": left}
+    parts = [new]
+    while parts:
+        part = parts.pop()
+        if not hasattr(part, "lineno"):
+            for name, value in place.items():
+                setattr(part, name, value)
+            parts += ast.iter_child_nodes(part)
+    return new
