@@ -87,7 +87,8 @@ def builtin_reductions(search: Search) -> Iterator[Finding]:
             "The array's method computes the result in one pass.",
             Rewrite([search.restated(call, text)], conditions),
         )
-        yield search.edit(found, call, text)
+        is_bool = name in ("any", "all")  # not NumPy's bool
+        yield search.edit(found, call, f"bool({text})" if is_bool else text)
 
 
 def _reduction(

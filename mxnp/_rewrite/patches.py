@@ -20,8 +20,8 @@ import numpy
 
 from mxnp._doctor.doctor import edits
 from mxnp._doctor.findings import Edit
-from mxnp._doctor.syntax import assigned, dotted_name, spot, stored
-from mxnp._engine import figures
+from mxnp._doctor.syntax import Spot, assigned, dotted_name, spot, stored
+from mxnp._engine import core, figures
 from mxnp._profiler.model import Report
 from mxnp._profiler.text import place
 
@@ -71,7 +71,7 @@ def patch(recording: Recording, report: Report, folder: Path) -> Patch:
     """
     accepted: list[Edit] = []
     lines = []
-    found = [each for each in edits(report) if each.source.file in recording.contents]
+    found = [each for each in edits(report) if _key(each) in recording.units]
     for edit in sorted(found, key=_extent):
         try:
             verdict = _verdict(edit, recording, accepted)
@@ -95,6 +95,10 @@ def patch(recording: Recording, report: Report, folder: Path) -> Patch:
         for file in files
     )
     return Patch("\n".join([head, *lines]), diff)
+
+
+def _key(edit: Edit) -> tuple[str, Spot]:
+    return edit.source.file, spot(edit.node)
 
 
 def _extent(edit: Edit) -> tuple[str, int, int]:
@@ -145,11 +149,11 @@ def _verdict(edit: Edit, recording: Recording, accepted: list[Edit]) -> str:
         raise _RefusedError(
             "it is in another rewritten place; apply the patch and run this again"
         )
-    unit = recording.units.get((edit.source.file, spot(edit.node)))
-    if unit is None or not unit.kept:
+    unit = recording.units[_key(edit)]
+    if not unit.kept:
         raise _RefusedError(
             "its values need more memory than copies may take"
-            if unit and unit.is_too_large
+            if unit.is_too_large
             else "it did not run to its end"
         )
     if unit.shared:
@@ -227,19 +231,32 @@ def _trial(edit: Edit, kept: tuple[Values, Values, Any]) -> float:
         if not edit.source.is_used_outside(edit.node, name)
     }
     apart = {_RESULT: difference(result, changed)}
+    if apart[_RESULT] == math.inf:
+        raise _RefusedError(_contrast(_RESULT, result, changed))
     for name, value in after.items():
         one, other = value, found.get(name)
         if name in edit.arrays and is_array(other) and isinstance(value, list):
             one, other = numpy.array(value), numpy.asarray(other)
         apart[name] = difference(one, other)
-    differ = [name for name in apart if apart[name] == math.inf and name not in loose]
-    if differ:
-        raise _RefusedError(f"`{differ[0]}` has other values or types")
+        if apart[name] == math.inf and name not in loose:
+            raise _RefusedError(_contrast(f"`{name}`", one, other))
     results = {name.partition(".")[0] for name in stored(edit.node)}
     results |= {_RESULT} if changed is not None else set()
     if not any(apart.get(name, math.inf) < math.inf for name in results):
         raise _RefusedError("no result of it was compared")
     return max(value for value in apart.values() if value < math.inf)
+
+
+def _contrast(name: str, one: Any, other: Any) -> str:
+    """Say how a value of the run differs from a value of a change."""
+    kinds = [
+        f"{type(value).__module__}.{type(value).__name__}" for value in (one, other)
+    ]
+    before, after = (kind.removeprefix("builtins.") for kind in kinds)
+    if before == after:
+        has_elements = isinstance(one, (list, tuple, dict))
+        return f"{name} has other {'elements' if has_elements else 'values'}"
+    return f"{name} is of type {before} and would be {after}"
 
 
 def _check_list(before: Values, array: ast.AST) -> None:
@@ -263,20 +280,13 @@ def _computed(edit: Edit, before: Values) -> tuple[Values, Any]:
                 result = eval(edit.text, names)
             else:
                 exec(edit.text, names)
-            _wait(result, *names.values())
+            core.synchronize()  # errors and warnings are raised here
             names[RANDOM] = random_state()
     except Exception as error:
         raise _RefusedError(f"{type(error).__name__}: {error}") from None
     finally:
         set_random_state(state)
     return names, result
-
-
-def _wait(*values: Any) -> None:
-    """Wait for arrays, so that their errors and warnings are raised here."""
-    for value in values:
-        if is_array(value):
-            numpy.asarray(value)
 
 
 # -- Files -----------------------------------------------------------------------------

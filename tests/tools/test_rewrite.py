@@ -105,9 +105,7 @@ def test_program_of_a_beginner_prints_the_same(name, tmp_path):
     run = Rewritten(tmp_path, f"{setup}{program.text}\n{shown(program)}\n")
     if name in DIFFERENT:
         assert run.diff == b""
-        assert run.verdict().endswith(
-            "not rewritten: `inside` has other values or types"
-        )
+        assert run.verdict().endswith("not rewritten: `inside` has other values")
         return
     assert run.notes[0].startswith("Rewrite: 1 of ")
     assert len(run.printed) > 20
@@ -167,6 +165,7 @@ OFFERED = {
         "o = []\nfor v in x:\n    o.append('''a\nb''' + str(v))\nprint(o)",
         ["for v in x.tolist():"],
     ),
+    "any": ("y = any(x > 9)\nprint(type(y))", ["y = bool((x > 9).any())"]),
     "inner loop": (
         "p = x.reshape(60, 50)\nfor i in range(60):\n    t = 1.0\n    for j in range(50):"
         "\n        p[i, j] = p[i, j] + 1\n    if t > 2: break",
@@ -211,9 +210,17 @@ def test_first_runs_of_a_loop_are_compared(tmp_path, monkeypatch):
 # -- What is not offered ---------------------------------------------------------------
 
 REFUSED = {
+    "other type": (
+        "for i in range(n - 1, 0, -1): t = t * 0.5 + x[i]",
+        "`t` is of type numpy.float64 and would be float",
+    ),
+    "other type in an expression": (
+        "o = [v for v in k if v % 8 == 0]",
+        "the expression has other elements",
+    ),
     "other types": (
         "o = []\nfor v in x: o.append(round(v, 1))",
-        "`o` has other values or types",
+        "`o` has other elements",
     ),
     "function": (
         "def g(v): return v\no = []\nfor v in x: o.append(g(v))",
@@ -233,6 +240,11 @@ REFUSED = {
     ),
     "warning": (
         "for i in range(n): y[i] = np.sqrt(x[i]) if x[i] > 0 else 0.0",
+        "RuntimeWarning: invalid value encountered in sqrt",
+    ),
+    "warning of a large array": (
+        "class P: pass\np = P()\np.x, p.y = np.linspace(-1, 1, 20_000), np.zeros(20_000)\n"
+        "for i in range(20_000): p.y[i] = np.sqrt(p.x[i]) if p.x[i] > 0 else 0.0",
         "RuntimeWarning: invalid value encountered in sqrt",
     ),
     "error": (
