@@ -83,6 +83,12 @@ class Edit:
     text: str
     arrays: frozenset[str]
 
+    def tree(self) -> ast.Module | ast.Expression:
+        """Return the syntax tree of the new text, which may have several lines."""
+        if isinstance(self.node, ast.expr):
+            return ast.parse(f"({self.text})", mode="eval")
+        return ast.parse(self.text)
+
 
 @dataclass
 class Search:
@@ -126,10 +132,11 @@ class Search:
     def _inline(self, node: ast.expr, text: str) -> str:
         """Return a text that can be in the place of an expression."""
         above = self.source.parent(node)
-        is_alone = isinstance(above, ast.stmt) or node in getattr(above, "args", ())
+        is_argument = isinstance(above, ast.Call) and node in above.args
+        is_alone = isinstance(above, ast.stmt) or is_argument
         if is_alone:
             return text
-        return parenthesized(ast.parse(text, mode="eval").body, text)
+        return parenthesized(ast.parse(f"({text})", mode="eval").body, text)
 
     def restated(self, node: ast.expr, text: str) -> str:
         """Return the statement around an expression with another text in its place."""

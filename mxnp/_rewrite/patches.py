@@ -70,7 +70,7 @@ def patch(recording: Recording, report: Report, folder: Path) -> Patch:
         The folder to which the names of files in the diff are relative.
     """
     accepted: list[Edit] = []
-    lines = []
+    lines: list[str] = []
     found = [each for each in edits(report) if _key(each) in recording.units]
     for edit in sorted(found, key=_extent):
         try:
@@ -101,10 +101,10 @@ def _key(edit: Edit) -> tuple[str, Spot]:
     return edit.source.file, spot(edit.node)
 
 
-def _extent(edit: Edit) -> tuple[str, int, int]:
-    """Sort by file, and outer loops before the loops in them."""
-    first, last, _, _ = spot(edit.node)
-    return edit.source.file, first, -last
+def _extent(edit: Edit) -> tuple[str, tuple[int, int], int, int]:
+    """Return a key by which outer loops come before the loops in them."""
+    first, last, left, right = spot(edit.node)
+    return edit.source.file, (first, left), -last, -right
 
 
 def _note(edit: Edit, text: str, conditions: Iterable[str] = ()) -> list[str]:
@@ -170,14 +170,15 @@ def _verdict(edit: Edit, recording: Recording, accepted: list[Edit]) -> str:
 
 
 def _overlap(one: Edit, other: Edit) -> bool:
-    (a, b, *left), (c, d, *right) = spot(one.node), spot(other.node)
-    is_apart = b < c or d < a or (a == b == c == d and (left[1] <= right[0]))
-    return one.source.file == other.source.file and not is_apart
+    (a, b, *one_columns), (c, d, *other_columns) = spot(one.node), spot(other.node)
+    begins = [(a, one_columns[0]), (c, other_columns[0])]
+    ends = [(b, one_columns[1]), (d, other_columns[1])]
+    return one.source.file == other.source.file and max(begins) < min(ends)
 
 
 def _check_text(edit: Edit) -> None:
     """Raise if a change has side effects, or uses names that have another meaning."""
-    new, source = ast.parse(edit.text), edit.source
+    new, source = edit.tree(), edit.source
     for part in ast.walk(new):
         if isinstance(part, ast.Attribute) and part.attr in _WRITES:
             raise _RefusedError(f"it calls `{part.attr}`")
@@ -192,7 +193,7 @@ def _check_place(edit: Edit, content: bytes) -> None:
     expected = _Replacement(edit).visit(ast.parse(content))
     try:
         changed = ast.parse(_changed(content, [edit]))
-    except SyntaxError:
+    except (SyntaxError, UnicodeError):  # f-strings of several lines, with Python 3.11
         changed = None
     if changed is None or ast.dump(changed) != ast.dump(expected):
         raise _RefusedError("its lines cannot be moved")
@@ -205,18 +206,16 @@ class _Replacement(ast.NodeTransformer):
         self._edit = edit
 
     def visit(self, node: ast.AST) -> Any:
-        old, text = self._edit.node, self._edit.text
+        old = self._edit.node
         if type(node) is not type(old) or spot(node) != spot(old):
             return self.generic_visit(node)
-        if isinstance(old, ast.expr):
-            return ast.parse(text, mode="eval").body
-        return ast.parse(text).body
+        return self._edit.tree().body
 
 
 def _trial(edit: Edit, kept: tuple[Values, Values, Any]) -> float:
     """Return how much the values of a change differ from the values of a run."""
     before, after, result = kept
-    new = ast.parse(edit.text)
+    new = edit.tree()
     for name in (part.id for part in ast.walk(new) if isinstance(part, ast.Name)):
         value = before.get(name)
         if isinstance(value, Unknown):
@@ -276,10 +275,9 @@ def _computed(edit: Edit, before: Values) -> tuple[Values, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            if isinstance(edit.node, ast.expr):
-                result = eval(edit.text, names)
-            else:
-                exec(edit.text, names)
+            code = edit.tree()
+            mode = "eval" if isinstance(code, ast.Expression) else "exec"
+            result = eval(compile(code, "<rewrite>", mode), names)
             core.synchronize()  # errors and warnings are raised here
             names[RANDOM] = random_state()
     except Exception as error:

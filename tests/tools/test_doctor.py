@@ -540,6 +540,11 @@ def test_any_rewriting_of_rows_gives_the_same(loop, tmp_path_factory):
 # -- Other patterns of elements ---------------------------------------------------------
 
 BUILTINS = {
+    "in a lambda": (
+        "t = (lambda v: max(v))(x)",
+        "t = (lambda v: v.max())(x)",
+        ("no element of `v` is NaN",),
+    ),
     "sum": ("t = sum(x)", "t = x.sum()", DIGITS),
     "sum of a formula": ("t = 1 - sum(x * w)", "t = 1 - (x * w).sum()", DIGITS),
     "start": ("t = 2 * sum(x, b)", "t = 2 * (b + x.sum())", DIGITS),
