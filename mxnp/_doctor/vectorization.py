@@ -13,7 +13,6 @@ from .rewriting import (
     REORDERED,
     CannotError,
     Rewrite,
-    entries_of,
     mentions,
     names_in,
     parenthesized,
@@ -318,7 +317,8 @@ class _Vectorization(Expressions):
                 self._store(base, [target.slice])
                 numpy_name = f"{self._source.numpy}.{_AT[type(statement.op)]}"
                 return f"{numpy_name}.at({base}, {at}, {value})"
-        self._read.append((base, subscripted(target)[1]))
+        array, entries = subscripted(target)
+        self._read.append((dotted_name(array), entries))
         left = self._target(target)
         value = value if isinstance(statement.value, ATOMS) else f"({value})"
         return f"{left} = {left} {sign_of(statement.op)} {value}"
@@ -398,7 +398,8 @@ class _Vectorization(Expressions):
                 raise CannotError("two elements are set under a condition")
         else:
             other = left
-            self._read.append((dotted_name(targets[0].value), entries_of(targets[0])))
+            array, entries = subscripted(targets[0])
+            self._read.append((dotted_name(array), entries))
         return f"{left} = {where}({condition}, {chosen}, {other})"
 
     def _selected(self, call: ast.Call, statement: ast.If, condition: str) -> str:

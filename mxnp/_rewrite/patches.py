@@ -160,6 +160,8 @@ def _verdict(edit: Edit, recording: Recording, accepted: list[Edit]) -> str:
         raise _RefusedError(f"{unit.shared} share memory")
     _check_text(edit)
     _check_place(edit, recording.contents[edit.source.file])
+    for before, _, _ in unit.kept:
+        _check_lists(edit, before, unit.count)
     apart = max(_trial(edit, kept) for kept in unit.kept)
     runs = f"{unit.count:,} run{'s' * (unit.count > 1)}"
     compared = f"compared in {len(unit.kept):,} of {runs}"
@@ -220,9 +222,6 @@ def _trial(edit: Edit, kept: tuple[Values, Values, Any]) -> float:
         value = before.get(name)
         if isinstance(value, Unknown):
             raise _RefusedError(f"`{name}` is {value}")
-    for part in ast.walk(new):
-        if isinstance(part, ast.Attribute) and part.attr == "tolist":
-            _check_list(before, part.value)
     found, changed = _computed(edit, before)
     loose = {
         name
@@ -258,12 +257,23 @@ def _contrast(name: str, one: Any, other: Any) -> str:
     return f"{name} is of type {before} and would be {after}"
 
 
-def _check_list(before: Values, array: ast.AST) -> None:
-    """Raise if Python computes with the elements of an array in another way."""
-    for name in filter(None, map(dotted_name, ast.walk(array))):
-        value: Any = before.get(name)
-        if is_array(value) and value.dtype.str[1:] not in ("b1", "i8", "f8", "c16"):
-            raise _RefusedError(f"`{name}` is an array of {value.dtype}")
+def _check_lists(edit: Edit, before: Values, count: int) -> None:
+    """Raise if a list of an array would be too long, or has numbers of other kinds."""
+    for part in ast.walk(edit.tree()):
+        if not (isinstance(part, ast.Attribute) and part.attr == "tolist"):
+            continue
+        for name in filter(None, map(dotted_name, ast.walk(part.value))):
+            first, *rest = name.split(".")
+            value: Any = before.get(first)
+            for attribute in rest:
+                value = getattr(value, attribute, None)
+            if not is_array(value):
+                continue
+            if value.dtype.str[1:] not in ("b1", "i8", "f8", "c16"):
+                raise _RefusedError(f"`{name}` is an array of {value.dtype}")
+            is_whole = isinstance(part.value, ast.Name)
+            if is_whole and 2 * edit.finding.count < value.size * count:
+                raise _RefusedError(f"a list of `{name}` takes longer than its reads")
 
 
 def _computed(edit: Edit, before: Values) -> tuple[Values, Any]:

@@ -361,6 +361,28 @@ def test_loop_in_a_function_is_rewritten_if_memory_is_not_shared(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("r[i][j] /= b", "r[:40, :50] = r[:40, :50] / b"),
+        (
+            "if r[i][j] < 1: r[i][j] = b",
+            "r[:40, :50] = np.where(r[:40, :50] < 1, b, r[:40, :50])",
+        ),
+    ],
+)
+def test_array_of_two_subscripts_shares_no_memory_with_itself(
+    statement, expected, tmp_path
+):
+    loops = (
+        f"    for i in range(40):\n        for j in range(50):\n            {statement}"
+    )
+    program = Run(tmp_path, f"{SETUP}def f(r):\n{loops}\nf(r)\n")
+    found = program.only("element loop")
+    assert found.rewrite == (expected,)
+    assert not any("memory" in condition for condition in found.conditions)
+
+
 # A rewrite without conditions has the same result for every loop.
 
 

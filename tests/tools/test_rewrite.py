@@ -161,6 +161,10 @@ OFFERED = {
         "print(y, np.random.normal())",
         ["y[:n] = np.random.normal(size=n)"],
     ),
+    "list of a part": (
+        "o = []\nfor v in x.repeat(6).reshape(n, 6)[:, 2]: o.append(str(v))\nprint(o)",
+        ["for v in x.repeat(6).reshape(n, 6)[:, 2].tolist(): o.append(str(v))"],
+    ),
     "text of several lines": (
         "o = []\nfor v in x:\n    o.append('''a\nb''' + str(v))\nprint(o)",
         ["for v in x.tolist():"],
@@ -266,6 +270,16 @@ REFUSED = {
     "name": (
         "k_list = 3\nfor i in range(n): t = t * 0.5 + k[i]",
         "`k_list` has another use",
+    ),
+    "list of more than is read": (
+        "def f(j):\n    t = 0.0\n    for i in range(j, j + 20): t = t * 0.5 + x[i]\n"
+        "    return t\nfor j in range(100): t += f(j)",
+        "a list of `x` takes longer than its reads",
+    ),
+    "integers of an object": (
+        "class P: pass\np = P()\np.u = k.astype('u1')\no = []\n"
+        "for v in p.u: o.append(str(v))",
+        "`p.u` is an array of uint8",
     ),
     "integers": (
         "u = k.astype('u1')\nfor i in range(n): t = t * 0.5 + u[i]",
