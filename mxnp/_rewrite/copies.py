@@ -88,9 +88,9 @@ class Copier:
         if isinstance(value, (numpy.random.Generator, numpy.random.RandomState)):
             return copy.deepcopy(value)
         unknown = Unknown(kind.__name__, callable(value))
-        members = [getattr(value, "__dict__", {}), *map(vars, kind.__mro__)]
+        places = [members(value), *map(vars, kind.__mro__)]
         found = {
-            name: next((each[name] for each in members if name in each), self)
+            name: next((each[name] for each in places if name in each), self)
             for name in parts
         }
         values = {name: self.copied(part) for name, part in found.items()}
@@ -102,6 +102,16 @@ class Copier:
         self.left -= n
         if self.left < 0:
             raise TooLargeError
+
+
+def members(value: Any) -> dict[str, Any]:
+    """Return the attributes of an object, if it is not a module and they are known."""
+    try:
+        found = value.__dict__
+    except Exception:  # a proxy of an object that does not exist
+        return {}
+    is_known = isinstance(found, dict) and not isinstance(value, types.ModuleType)
+    return found if is_known else {}
 
 
 def is_array(value: Any) -> bool:

@@ -279,15 +279,19 @@ def _check_lists(edit: Edit, before: Values, count: int) -> None:
 def _computed(edit: Edit, before: Values) -> tuple[Values, Any]:
     """Run a change with the values of a run, and return the names and its value."""
     names: Values = {"__builtins__": builtins, **before}
+    tree = edit.tree()
+    mode = "eval" if isinstance(tree, ast.Expression) else "exec"
+    try:
+        code = compile(tree, "<rewrite>", mode)
+    except SyntaxError:
+        raise _RefusedError("it contains return, yield or await") from None
     state = random_state()
     set_random_state(before.get(RANDOM, state))
     result = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            code = edit.tree()
-            mode = "eval" if isinstance(code, ast.Expression) else "exec"
-            result = eval(compile(code, "<rewrite>", mode), names)
+            result = eval(code, names)  # which runs statements too
             core.synchronize()  # errors and warnings are raised here
             names[RANDOM] = random_state()
     except Exception as error:

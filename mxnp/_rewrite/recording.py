@@ -19,7 +19,7 @@ import numpy
 from mxnp._doctor.syntax import LOOPS, Source, Spot, dotted_name, spot, stored
 from mxnp._interop.program_files import is_in_program
 
-from .copies import Copier, TooLargeError, is_array, random_state
+from .copies import Copier, TooLargeError, is_array, members, random_state
 
 _HOOK = "__mxnp_recording__"  # the name in builtins
 _MOST_BYTES = 1 << 30  # of all copies
@@ -190,11 +190,10 @@ def _arrays(unit: Unit, frame: types.FrameType) -> Iterator[tuple[str, numpy.nda
         value = frame.f_locals.get(name, frame.f_globals.get(name))
         if is_array(value):
             yield name, numpy.asarray(value)
-        elif not isinstance(value, types.ModuleType):
-            for part in sorted(parts & getattr(value, "__dict__", {}).keys()):
-                member = vars(value)[part]
-                if is_array(member):
-                    yield f"{name}.{part}", numpy.asarray(member)
+        held = members(value)
+        for part in sorted(parts & held.keys()):
+            if is_array(held[part]):
+                yield f"{name}.{part}", numpy.asarray(held[part])
 
 
 def _values(unit: Unit, frame: types.FrameType, copier: Copier) -> Values:

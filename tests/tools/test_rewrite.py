@@ -276,6 +276,16 @@ REFUSED = {
         "    return t\nfor j in range(100): t += f(j)",
         "a list of `x` takes longer than its reads",
     ),
+    "generator": (
+        "def f(x):\n    for v in x: yield v\nt = sum(f(x))",
+        "it contains return, yield or await",
+    ),
+    "proxy": (
+        "class P:\n    def __getattr__(self, name): return x\n    @property\n"
+        "    def __dict__(self): raise RuntimeError\np = P()\n"
+        "for i in range(n): y[i] = p.u[i]",
+        "`p` is of type P, which cannot be copied",
+    ),
     "integers of an object": (
         "class P: pass\np = P()\np.u = k.astype('u1')\no = []\n"
         "for v in p.u: o.append(str(v))",
