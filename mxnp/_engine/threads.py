@@ -55,7 +55,7 @@ def run_pieces(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
     Exception
         What the first piece that failed raised, without the frames of its thread.
     """
-    _bridge.profile_note_threads()
+    _bridge.profile_note_threads(pieces)
     parts = [slice(i * n // pieces, (i + 1) * n // pieces) for i in range(pieces)]
     results: list[Any] = [None] * pieces
     errors: list[BaseException | None] = [None] * pieces

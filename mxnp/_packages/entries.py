@@ -16,8 +16,8 @@ from mxnp._interop.owners import get_rules
 _FRAMES = 16  # more than a piece needs
 
 
-class PartlyWrittenError(Exception):
-    """An error of a call that cannot be repeated, because its input is written."""
+class FinalError(Exception):
+    """An error that the program gets: the function is not called for whole arrays."""
 
 
 def _descend(frames: int) -> None:
@@ -36,10 +36,13 @@ class Entry(NamedTuple):
         The function. Calls for a piece are left to it.
     grain : int
         The least number of elements, or steps of work, for a thread.
+    name : str
+        The name for reports.
     """
 
     function: Callable[..., Any]
     grain: int
+    name: str
 
     def cut_into(self, length: int, elements: int) -> int:
         """Return into how many pieces a range is cut, by the work of the whole call."""
@@ -74,7 +77,7 @@ class Entry(NamedTuple):
 
         Raises
         ------
-        PartlyWrittenError
+        FinalError
             If a piece of a call failed that cannot be repeated.
         """
         pieces = self.cut_into(length, elements)
@@ -91,7 +94,7 @@ class Entry(NamedTuple):
         except Exception as error:
             if is_repeatable:
                 raise
-            raise PartlyWrittenError(error) from None
+            raise FinalError(error) from None
         return True
 
 

@@ -13,22 +13,34 @@ from mxnp import _bridge
 from mxnp._engine import environment
 from mxnp._interop.adapters import when_imported
 
-from .entries import Entry, PartlyWrittenError, count_threads
+from .entries import Entry, FinalError, count_threads
 from .table import NOT_DIVIDED, ROWS, Row
+
+
+def divide(row: Row, entry: Entry, *args: Any, **kwargs: Any) -> Any:
+    """Divide a call. While calls are verified, another function stands for this one."""
+    return row.divide(entry, *args, **kwargs)
 
 
 def _divider(row: Row, entry: Entry) -> Callable[..., Any]:
     """Return what the bridge calls before the function of an entry."""
 
-    def divide(*args: Any, **kwargs: Any) -> Any:
+    def divided(*args: Any, **kwargs: Any) -> Any:
         if count_threads() < 2:
             return NotImplemented
         try:
-            return row.divide(entry, *args, **kwargs)
-        except PartlyWrittenError as failed:
+            return divide(row, entry, *args, **kwargs)
+        except FinalError as failed:
             return failed.args[0]
 
-    return divide
+    divided.__qualname__ = entry.name
+    return divided
+
+
+def _public_name(row: Row, name: str) -> str:
+    """Return the name of a function, without the private modules that it is in."""
+    parts = (part for part in row.module.split(".") if part[0] != "_")
+    return ".".join((*parts, name))
 
 
 # Functions of Cython for several dtypes have no vectorcall, so others stand for them.
@@ -75,9 +87,9 @@ def place(module: ModuleType, grain: int = 0) -> None:
         for holder, name in [*_places_of(row, module)]:
             found = vars(holder)[name]
             function = _originals.get(found, found)
-            divide = _divider(row, Entry(function, grain or row.grain))
+            entry = Entry(function, grain or row.grain, _public_name(row, name))
             least = grain or row.least or 2 * row.grain
-            made = _bridge.divide_calls(function, divide, least)
+            made = _bridge.divide_calls(function, _divider(row, entry), least)
             if made is not function:
                 _originals[made] = function
                 _replace(name, found, made)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy
 
+from mxnp import _bridge
+
 from .entries import Entry, can_write, cut, is_plain, longest
 
 # -- Distances -------------------------------------------------------------------------
@@ -60,7 +62,10 @@ def workers(entry: Entry, a: Any, *args: Any) -> Any:
     if not is_plain(a) or args[-1] != 1 or type(args[-1]) is not int:
         return NotImplemented  # the program has chosen their number
     pieces = entry.cut_into(a.size, a.size)
-    return entry.function(a, *args[:-1], pieces) if pieces > 1 else NotImplemented
+    if pieces < 2:
+        return NotImplemented
+    _bridge.profile_note_threads(pieces)
+    return entry.function(a, *args[:-1], pieces)
 
 
 def tree_workers(entry: Entry, tree: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -70,6 +75,7 @@ def tree_workers(entry: Entry, tree: Any, x: Any, *args: Any, **kwargs: Any) -> 
     pieces = entry.cut_into(x.size, x.size)
     if len(args) > len(names) or kwargs.get("workers", 1) != 1 or pieces < 2:
         return NotImplemented
+    _bridge.profile_note_threads(pieces)
     return entry.function(tree, x, **kwargs | {"workers": pieces})
 
 

@@ -122,9 +122,19 @@ def _reason(kind: str, operation: str) -> str:
     return REASONS[kind].format(reader or operation)
 
 
+def _label(where: str, kind: Any, name: Any) -> str:
+    """Return the name of a row or an event."""
+    if where == "wait":
+        return _reason(kind, _wait_name(kind, name))
+    if where in ENGINES:
+        return core.operation_name(_name(name), kind)
+    return _name(name)
+
+
 # -- Reading the bridge ----------------------------------------------------------------
 
 _SECOND = 1e9  # in nanoseconds
+_OTHERS = ("numpy", "check", "divided")  # lanes with rows of their own
 _N_KEYS = 5  # the first values of a tuple, which identify what the others count
 
 
@@ -171,18 +181,17 @@ def _counted(
             checked = (0, 0) if cached else (calls, elements)
             for at, value in enumerate((*checked, nanoseconds, cached)):
                 check[at] += value
-        if where not in (*ENGINES, "numpy", "check") or _is_attribute(name):
+        if where not in (*ENGINES, *_OTHERS) or _is_attribute(name):
             continue
         if rest[-1] == calls > 0 and not is_in_program(place.file):
             continue  # a package computes with NumPy's arrays
-        label = _name(name)
-        if where in ENGINES:
-            label = core.operation_name(label, kind)
+        label = _label(where, kind, name)
         rows.append(
             Row(
                 place,
                 label,
-                "cpu" if where == "check" else where,
+                "cpu" if where in ("check", "divided") else where,
+                kind if where == "divided" else 0,
                 calls,
                 elements,
                 nanoseconds / _SECOND,
@@ -215,13 +224,13 @@ def _joined(rows: list[Row]) -> list[Row]:
     """Add up the rows of the same place, operation and backend."""
     first: dict[Any, Row] = {}
     for row in rows:
-        key = (row.place, row.operation, row.backend)
+        key = (row.place, row.operation, row.backend, row.threads)
         same = first.get(key)
         if same is not None:
             sums = (
                 getattr(same, name) + getattr(row, name)
                 for name in Row.__dataclass_fields__
-                if name not in ("place", "operation", "backend")
+                if name not in ("place", "operation", "backend", "threads")
             )
             first[key] = Row(*key, *sums)
         else:
@@ -343,14 +352,9 @@ class Counter:
         thread: int,
     ) -> Event:
         code, instruction, where, kind, name, *_ = row
-        label = _name(name)
-        if where == "wait":
-            label = _reason(kind, _wait_name(kind, name))
-        elif where in ENGINES:
-            label = core.operation_name(label, kind)
         return Event(
-            where,
-            label,
+            "cpu" if where == "divided" else where,
+            _label(where, kind, name),
             places.find(code, instruction),
             (begin - self._begin) / _SECOND,
             nanoseconds / _SECOND,

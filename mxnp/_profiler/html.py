@@ -244,7 +244,7 @@ def _cells(row: Row) -> list[_Cell]:
     """Return the cells that all tables of operations have."""
     moved = row.bytes_read + row.bytes_written
     return [
-        (escape(row.operation), None),
+        (escape(row.title), None),
         (_code(row.place.expression), None),
         (_key_of(row.backend), row.backend),
         (figures.time(row.seconds), row.seconds),

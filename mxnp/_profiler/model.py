@@ -104,6 +104,8 @@ class Row:
         ``setitem`` for subscripts.
     backend : {'metal', 'cuda', 'cpu', 'numpy'}
         Where it ran: ``cpu`` is mxnp's own engine on the processor.
+    threads : int
+        The number of threads that divided each call of a compiled function, or 0.
     calls, elements : int
         The number of calls, and of elements in all calls.
     seconds : float
@@ -128,6 +130,7 @@ class Row:
     place: Place
     operation: str
     backend: str
+    threads: int
     calls: int
     elements: int
     seconds: float
@@ -139,6 +142,12 @@ class Row:
     numpy_fallbacks: int
     float64_calls: int
     plain_calls: int
+
+    @property
+    def title(self) -> str:
+        """The operation, with its threads if it was divided."""
+        divided = f", {self.threads} threads" if self.threads else ""
+        return f"{self.operation}{divided}"
 
 
 @dataclass(frozen=True)

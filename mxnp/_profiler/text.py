@@ -134,7 +134,7 @@ def _line_table(report: Report, width: int) -> str:
 
 
 def _row_cells(row: Row, line: Line, times: list[str]) -> tuple[str, ...]:
-    name = f"  {row.operation}"
+    name = f"  {row.title}"
     if row.place.expression != line.source:
         name = f"{name}  {row.place.expression}"
     moved = row.bytes_read + row.bytes_written

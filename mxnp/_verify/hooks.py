@@ -15,7 +15,7 @@ import linecache
 import operator
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +35,8 @@ from mxnp._bridge import (
 )
 from mxnp._engine import places
 from mxnp._engine.frames import frameless_members
+from mxnp._packages import placing
+from mxnp._packages.entries import FinalError
 
 __all__ = ["Operation", "Verdict", "Watcher", "place"]
 
@@ -236,6 +238,11 @@ def _of_function_protocol(args: tuple[Any, ...], _: dict[str, Any]) -> Operation
     return Operation(function.__name__, function, tuple(given), kwargs, None, module)
 
 
+def _of_division(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation:
+    _, entry, *given = args
+    return Operation(entry.name, entry.function, tuple(given), kwargs)
+
+
 # -- Watching --------------------------------------------------------------------------
 
 
@@ -332,10 +339,30 @@ def _begin(
         operation = make(args, kwargs or {})
     except (TypeError, ValueError, IndexError, AttributeError):
         return None  # wrong arguments, for which the operation raises its own error
+    return _ask(watchers, operation)
+
+
+def _ask(watchers: Iterable[Watcher], operation: Operation) -> End | None:
     ends = [end for each in watchers if (end := each.begin(operation)) is not None]
     if not ends:
         return None
     return ends[0] if len(ends) == 1 else functools.partial(_end, ends)
+
+
+def _begin_division(_: Any, args: tuple[Any, ...], kwargs: Any) -> End | None:
+    """Let the watchers that compare see a divided call, whose function is SciPy's."""
+    watchers = (*_global_watchers, *_local_watchers.get())
+    comparing = (each for each in watchers if each.kind == "numpy")
+    end = _ask(comparing, _of_division(args, kwargs or {}))
+    if end is None:
+        return None
+
+    def compare(result: Any, error: BaseException | None) -> BaseException | None:
+        # After an error in a piece, SciPy's function is called.
+        failure = None if error is not None else end(result, None)
+        return failure and FinalError(failure)
+
+    return compare
 
 
 def _end(
@@ -361,6 +388,7 @@ def _install() -> None:
         _hook(ndarray, slot, original, make, role, reference, _is_reflected(slot))
     for name, make in _PROTOCOLS.items():
         _hook(ndarray, name, vars(Array)[name], make)
+    placing.divide = Hook(_divide, _begin_division)
 
 
 class _HiddenWarnings:
@@ -407,11 +435,13 @@ def _uninstall() -> None:
     """Remove the hooks, so that Python calls the slots in C directly again."""
     Function.__call__ = _call  # type: ignore[method-assign]
     set_intercepted(False)
+    placing.divide = _divide
     for name in (*_SLOTS, *_PROTOCOLS):
         delattr(ndarray, name)
 
 
 _call = vars(Function)["__call__"]
+_divide = placing.divide
 _PROTOCOLS: dict[str, _Make] = {
     "__array_ufunc__": _of_ufunc_protocol,
     "__array_function__": _of_function_protocol,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from mxnp._array.ndarray import ndarray
-from mxnp._bridge import FIRST_CALLS, is_selected, peek, take_counts
+from mxnp._bridge import FIRST_CALLS, call_whole, is_selected, peek, take_counts
 from mxnp._engine import core
 from mxnp._engine.core import synchronize
 from mxnp._engine.devices import GPU, devices, get_device, get_float64_policy
@@ -281,7 +281,7 @@ def _call(
     """Call NumPy and return the result and the exception, one of which is None."""
     try:
         with _without_warnings(raises):
-            return function(*args, **kwargs), None
+            return call_whole(function, args, kwargs), None
     except Exception as error:
         return None, error
 

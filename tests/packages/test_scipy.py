@@ -11,7 +11,8 @@ import pytest
 from support.paths import ROOT
 from support.processes import end_of
 
-from mxnp._packages import entries, placing
+import mxnp
+from mxnp._packages import elements, entries, filters, placing
 from mxnp._packages.table import NOT_DIVIDED, ROWS
 
 scipy = pytest.importorskip("scipy")
@@ -400,6 +401,8 @@ def test_each_ufunc_has_the_same_bits_and_says_nothing_else(threads, name):
     assert bool(divided) == (name not in NOT_DIVIDED)
 
 
+TREE = spatial.KDTree(ARRAYS["points"])
+
 # -- What is left to SciPy -------------------------------------------------------------
 
 IMAGE = ARRAYS["image"]
@@ -570,6 +573,93 @@ def test_a_call_runs_as_deep_as_scipys(threads):
 
     divided, threads.n = results(), 1
     assert divided == results()
+
+
+# -- Reports and verification ----------------------------------------------------------
+
+
+def rows_of(call):
+    """Return the rows of a profile of a call, in the order of their names."""
+    with mxnp.profile() as profile:
+        call()
+    return sorted(
+        (row.title, row.backend, row.calls, row.elements, row.numpy_fallbacks)
+        for row in profile.rows
+        if row.place.file == __file__
+    )
+
+
+def test_a_divided_call_is_one_row(threads):
+    def calls():
+        for _ in range(2):
+            ndimage.gaussian_filter(IMAGE, 2)
+        fft.fft(IMAGE)
+        TREE.query(ARRAYS["points"])
+        special.gammainc(IMAGE, IMAGE)
+
+    divided = rows_of(calls)
+    names = {name.rpartition(".")[2]: rest for name, *rest in divided}
+    assert names == {
+        "c2c, 3 threads": ["cpu", 1, IMAGE.size, 0],
+        "correlate1d, 3 threads": ["cpu", 4, 4 * IMAGE.size, 0],
+        "gammainc, 3 threads": ["cpu", 1, IMAGE.size, 0],
+        "query, 3 threads": ["cpu", 1, 480, 0],
+    }
+    assert "scipy.ndimage.correlate1d, 3 threads" in {name for name, *_ in divided}
+
+
+def test_a_ufunc_of_mxnps_arrays_is_one_row(threads):
+    x = mxnp.array(IMAGE)
+    assert [row[:4] for row in rows_of(lambda: special.erf(x))] == [
+        ("erf, 3 threads", "cpu", 1, IMAGE.size)
+    ]
+
+
+def test_calls_that_are_not_divided_have_no_rows(threads):
+    def calls():
+        special.gammainc(IMAGE, IMAGE[:3, :4])
+
+    with pytest.raises(ValueError, match="broadcast"):
+        rows_of(calls)
+    threads.n = 1
+    assert not rows_of(lambda: ndimage.gaussian_filter(IMAGE, 2))
+
+
+def test_the_doctor_does_not_take_divided_calls_for_numpys(threads):
+    with mxnp.profile() as profile:
+        ndimage.gaussian_filter(IMAGE, 2)
+    assert [row.plain_calls for row in profile.rows] == [0]
+
+
+def test_divided_calls_are_verified(threads, monkeypatch):
+    a = IMAGE.copy()
+    a.flags.writeable = False
+    x = mxnp.asarray(a)
+
+    def reversed_input(array, axis, part):
+        piece = entries.cut(array, axis, part)
+        return piece if array.flags.writeable else piece[::-1]
+
+    calls = (lambda: ndimage.gaussian_filter(a, 2), lambda: special.erf(x))
+    with mxnp.verify() as checks:
+        results = [call() for call in calls]
+    assert checks.verified == 2 + 1
+    for module in (filters, elements):
+        monkeypatch.setattr(module, "cut", reversed_input)
+    for call, result, said in zip(
+        calls,
+        results,
+        ("scipy.ndimage.correlate1d differs", "erf differs"),
+        strict=True,
+    ):
+        assert (np.asarray(call()) != np.asarray(result)).any()
+        with mxnp.verify(), pytest.raises(mxnp.VerificationError, match=said):
+            call()
+
+
+def test_a_trap_for_nan_leaves_divided_calls_alone(threads):
+    with mxnp.trap_nan():
+        assert np.isnan(special.gammainc(IMAGE, -IMAGE)).all()
 
 
 # -- Programs --------------------------------------------------------------------------

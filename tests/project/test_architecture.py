@@ -26,7 +26,7 @@ PYTHON = {
     "_profiler": "_engine _interop",
     "_doctor": "_engine _namespace _interop _profiler",
     "_rewrite": "_engine _interop _profiler _doctor",
-    "_verify": "_engine _array",
+    "_verify": "_engine _array _packages",
     "_cli": "__init__ _engine _metal _doctor _interop _namespace _packages _profiler "
     "_rewrite _verify",
     "random": "_array _engine _gpu _namespace _routines",

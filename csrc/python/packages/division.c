@@ -8,6 +8,7 @@
 #include "python/base/table.h"
 #include "python/packages/arguments.h"
 #include "python/packages/callables.h"
+#include "python/profile/profile.h"
 #include "python/profile/traceback.h"
 
 struct division {
@@ -29,13 +30,30 @@ static bool is_large(PyObject *const *args, Py_ssize_t n, Py_ssize_t least)
     return i < n;
 }
 
+/* Call the function that divides a call.  A report counts the call, unless it is a part of one
+ * that is counted. */
+static PyObject *call_counted(const struct division *row, PyObject *const *args, Py_ssize_t n,
+                              PyObject *names)
+{
+    struct span span = {.is_on = profile_is_on && !profile_innermost()};
+    if (span.is_on)
+        profile_begin(&span, SPAN_PACKAGE, (struct span_name){row->divide, NULL});
+    PyObject *result = callable_call_packed(row->divide, args, n, names);
+    if (span.is_on && span.threads > 0 && result != Py_NotImplemented) {
+        span.is_numpys = true;
+        profile_end(&span, args, n, 1, result);
+    } else
+        span_pop(&span);
+    return result;
+}
+
 /* Return the result of a divided call, or NULL without an exception if the function is to be
  * called: it then raises the exception of its arguments, or issues its warnings. */
 static PyObject *divide(const struct division *row, PyObject *const *args, Py_ssize_t n,
                         PyObject *names)
 {
     is_dividing = true;
-    PyObject *result = callable_call_packed(row->divide, args, n, names);
+    PyObject *result = call_counted(row, args, n, names);
     is_dividing = false;
     bool is_error = result && PyExceptionInstance_Check(result);
     if (is_error)
@@ -103,7 +121,24 @@ static PyObject *divide_calls(PyObject *self, PyObject *args)
     return is_in_place ? Py_NewRef(function) : PyCFunction_NewEx(&stand_in, function, NULL);
 }
 
+static PyObject *call_whole(PyObject *self, PyObject *args)
+{
+    PyObject *function, *given, *named;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OO!O!:call_whole", &function, &PyTuple_Type, &given,
+                          &PyDict_Type, &named))
+        return NULL;
+    bool was_dividing = is_dividing;
+    is_dividing = true;
+    PyObject *result = PyObject_Call(function, given, named);
+    is_dividing = was_dividing;
+    return result;
+}
+
 PyMethodDef division_methods[] = {
+    {"call_whole", call_whole, METH_VARARGS,
+     "call_whole(function, args, kwargs)\n--\n\n"
+     "Call a function whose calls of packages are not divided."},
     {"divide_calls", divide_calls, METH_VARARGS,
      "divide_calls(function, divide, least)\n--\n\n"
      "Pass calls of a compiled function to another function first, if an array among their "

@@ -19,7 +19,7 @@ struct span *profile_innermost(void) { return innermost; }
 #define LANES(M)                                                           \
     M(CPU, "cpu") M(GPU, "gpu") M(NUMPY, "numpy") M(RECORD, "record")  \
     M(WAIT, "wait") M(CHECK, "check") M(SPARED, "spared")                  \
-    M(PACKAGE, "package")
+    M(PACKAGE, "package") M(DIVIDED, "divided")
 /* clang-format on */
 
 #define DEFINE_LANE(name, text) LANE_##name,
@@ -34,8 +34,8 @@ struct key {
     int instruction;
     enum lane lane;
     int kind; /* for a wait, an enum span_kind; for a recorded operation, an enum mx_kind; for
-               * an argument of a package's function, its place from the end, and 0 for the call
-               */
+               * a divided call, its threads; for an argument of a package's function, its place
+               * from the end, and 0 for the call */
     struct span_name name;
 };
 
@@ -314,20 +314,22 @@ static void profile_end_span(struct span *span, struct extent *extent, int thres
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     struct span *layer = layer_of(span);
-    struct key key = {.lane = span->is_divided  ? LANE_CPU
+    struct key key = {.lane = span->threads     ? LANE_DIVIDED
                               : span->is_numpys ? LANE_NUMPY
                                                 : LANE_RECORD,
+                      .kind = span->threads,
                       .name = layer ? layer->name : span->name};
     int64_t read = extent->bytes;
-    bool is_plain = extent->elements > 0 && !extent->has_own;
+    bool is_of_package = span->kind == SPAN_PACKAGE;
+    bool is_plain = extent->elements > 0 && !extent->has_own && !is_of_package;
     profile_measure(result, 1, extent);
-    find_site(&key);
+    find_frame(&key, is_of_package ? is_foreign_frame : is_library_frame);
     int64_t elements = span->elements                             ? span->elements
                        : span->is_numpys && extent->elements == 0 ? 1
                                                                   : extent->elements;
     struct row *row = count(&key, total - span->counted, span->is_numpys ? elements : 0);
     if (row && span->is_numpys) {
-        bool is_large = span->kind != SPAN_READ && extent->weight > 0 &&
+        bool is_large = span->kind != SPAN_READ && !is_of_package && extent->weight > 0 &&
                         extent->weight / threshold_factor >= queue_threshold;
         if (layer) { /* the calls inside are one of the program */
             row->calls -= layer->has_counted;
@@ -553,14 +555,13 @@ enum span_kind profile_kind(const char *name)
 
 /* -- Methods of the module ---------------------------------------------------------- */
 
-static PyObject *profile_note_threads(PyObject *module, PyObject *unused)
+static PyObject *profile_note_threads(PyObject *module, PyObject *n)
 {
     (void)module;
-    (void)unused;
     struct span *span = profile_is_on ? profile_innermost() : NULL;
     if (span)
-        span->is_divided = true;
-    Py_RETURN_NONE;
+        span->threads = (int)PyLong_AsLong(n);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *profile_start(PyObject *module, PyObject *args)
@@ -663,8 +664,8 @@ static PyObject *profile_event_count(PyObject *module, PyObject *unused)
 }
 
 PyMethodDef profile_methods[] = {
-    {"profile_note_threads", profile_note_threads, METH_NOARGS,
-     "profile_note_threads()\n--\n\nNote that NumPy computes the current call on several "
+    {"profile_note_threads", profile_note_threads, METH_O,
+     "profile_note_threads(n)\n--\n\nNote that the current call is divided among so many "
      "threads."},
     {"profile_start", profile_start, METH_VARARGS,
      "profile_start(n_events, is_in_program)\n--\n\nCount the cost of lines, and keep at most "

@@ -32,11 +32,11 @@ struct span_name {
 struct span {
     bool is_on;
     bool is_numpys;    /* NumPy computes */
-    bool is_divided;   /* on several threads */
     bool is_layer;     /* NumPy's own code runs, and spans inside count for this call */
     bool has_counted;  /* one of these spans, which NumPy computed, */
     bool has_large;    /* and one with a large array */
     bool has_errstate; /* NumPy computes because errors have to be raised immediately */
+    int threads;       /* 0, or the number that a call is divided among */
     enum span_kind kind;
     struct span_name name;
     PyObject *frame; /* borrowed from the interpreter, which runs it */
