@@ -50,6 +50,7 @@ try:
         from . import _gpu as _gpu
     from . import _jit as _jit
     from . import _numpy_layer as _numpy_layer
+    from . import _packages as _packages
     from . import _routines as _routines
     from . import array_namespace as array_namespace
     from ._array.at import At as _At
@@ -102,6 +103,7 @@ try:
     # `from mxnp import *` imports the names that `from numpy import *` does.
     __all__ = list(_numpy.__all__)
     _adapters.adapt_packages()  # packages that are imported already use mxnp
+    _packages.load()
     _door.load()  # last: from here on the calls of the program are seen
 finally:
     if _collects:

@@ -186,13 +186,6 @@ def _prepare_if_installed(module: Any) -> None:
         _prepare_children(module)
 
 
-def _divide_calls(scipy: Any) -> None:
-    """Divide large calls of SciPy among threads."""
-    from mxnp._packages import placing  # few programs need it
-
-    placing.load()
-
-
 # -- Installation ----------------------------------------------------------------------
 
 _lock = RLock()
@@ -278,7 +271,7 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
         set_rules(rules)
         for name in _SPAWNERS:
             when_imported(name, _prepare_if_installed)
-        when_imported("scipy", _divide_calls)
+        _bridge.divide_all(True)
 
 
 @frameless
@@ -296,6 +289,7 @@ def uninstall() -> None:
         if get_rules() is None:
             return
         set_rules(None)
+        _bridge.divide_all(False)
         for name, (hook, original) in list(_hooks.items()):
             # A function of other code that wraps ours stays. Ours then changes nothing.
             if getattr(_MODULES[name], name) is hook:

@@ -11,7 +11,6 @@ import numpy
 
 from mxnp._engine.core import get_num_threads
 from mxnp._engine.threads import run_pieces, strict_errstate
-from mxnp._interop.owners import get_rules
 
 _FRAMES = 16  # more than a piece needs
 
@@ -107,7 +106,7 @@ def count_threads() -> int:
     process = sys.modules.get("multiprocessing.process")
     is_child = process is not None and process.parent_process() is not None
     is_main = threading.get_ident() == threading.main_thread().ident
-    return get_num_threads() if get_rules() and is_main and not is_child else 1
+    return get_num_threads() if is_main and not is_child else 1
 
 
 # -- Memory ----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from support.paths import ROOT
 from support.processes import end_of
 
 import mxnp
+from mxnp import _bridge
 from mxnp._packages import elements, entries, filters, placing
 from mxnp._packages.table import NOT_DIVIDED, ROWS
 
@@ -42,7 +43,6 @@ class Threads:
 
     def __init__(self, monkeypatch):
         self.n, self.calls, self.functions = 3, 0, []
-        monkeypatch.setattr(entries, "get_rules", lambda: True)
         monkeypatch.setattr(entries, "get_num_threads", lambda: self.n)
         count = entries.Entry.cut_into
 
@@ -103,7 +103,9 @@ def place(grain):
 def threads(monkeypatch):
     """Divide calls of four elements and more among three threads."""
     place(2)
+    _bridge.divide_all(True)
     yield Threads(monkeypatch)
+    _bridge.divide_all(False)
     place(0)
 
 
@@ -472,6 +474,40 @@ def test_inputs_may_be_read_only(threads):
     assert threads.compare(lambda: distance.cdist(a, a))
 
 
+def test_without_the_runner_calls_that_carry_arrays_are_divided(threads, monkeypatch):
+    _bridge.divide_all(False)
+    a, x = IMAGE.copy(), mxnp.array(IMAGE)
+    expected = special.erf(a)
+    assert np.asarray(special.erf(x)).tobytes() == expected.tobytes()
+    assert threads.calls == 1
+    x @ x.T  # a call of NumPy, which has ended
+    with pytest.raises(TypeError):
+        special.erf(x, x, x)
+    monkeypatch.setattr(placing, "divide", None)  # others do not get so far
+    assert special.erf(a).tobytes() == expected.tobytes()
+    ndimage.gaussian_filter(a, 2)
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 12), reason="Python functions get mxnp arrays"
+)
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: ndimage.gaussian_filter(x, 2),
+        lambda x: signal.lfilter([1, 0.5], [1, -0.3], x),
+        lambda x: distance.cdist(x, x),
+        lambda x: spatial.KDTree(x[:, :3]).query(x[:, :3]),
+    ],
+)
+def test_without_the_runner_functions_pass_it_on(threads, function):
+    _bridge.divide_all(False)
+    function(IMAGE)
+    assert not threads.calls
+    function(mxnp.array(IMAGE))
+    assert threads.calls
+
+
 def test_calls_of_other_threads_are_left_to_scipy(threads):
     special.erf(IMAGE)
     assert threads.calls == 1
@@ -694,6 +730,33 @@ print(multiprocessing.get_context("fork").Pool(1).map(count, [0]))
 """
 
 
+ORDERS = {
+    "mxnp first": "import mxnp; from scipy import special",
+    "SciPy first": "from scipy import special; import mxnp",
+}
+CARRIED = """
+from mxnp._packages import entries
+calls = []
+run = entries.run_pieces
+entries.run_pieces = lambda *args: (calls.append(1), run(*args))[1]
+x = mxnp.ones(200_000)
+special.erf(x), special.erf(x.__array__())
+print(len(calls))
+"""
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_programs_that_import_mxnp_divide_calls_of_its_arrays(order):
+    end = end_of("-c", f"{ORDERS[order]}\n{CARRIED}", MXNP_NUM_THREADS="3")
+    assert (end.status, end.out.strip()) == (0, "1"), end.err
+
+
+def test_importing_mxnp_does_not_read_the_table():
+    end = end_of("-c", "import mxnp, sys; print(*sys.modules)")
+    assert "mxnp._packages" in end.out.split()
+    assert "mxnp._packages.table" not in end.out.split()
+
+
 @pytest.mark.parametrize(
     ("code", "said", "settings"),
     [
@@ -701,7 +764,7 @@ print(multiprocessing.get_context("fork").Pool(1).map(count, [0]))
         ("ndimage.correlate1d(a, [1, 2, 3]); print(len(calls))", "0", {"MXNP_SCIPY": "0"}),
         ("ndimage.correlate1d(a, [1, 2, 3]); print(len(calls))", "0",
          {"MXNP_NUM_THREADS": "1"}),
-        ("import mxnp; mxnp.uninstall(); ndimage.correlate1d(np.asarray(a), [1, 2, 3]); "
+        ("import mxnp; mxnp.uninstall(); ndimage.correlate1d(a.__array__(), [1, 2, 3]); "
          "print(len(calls))", "0", {}),
         (FORK, "1\n1", {}),
         (PROCESSES, "[0]", {}),

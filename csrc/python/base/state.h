@@ -17,6 +17,9 @@ extern size_t queue_rematerializable;
 /* Failures that an array refers to, or that have not been raised in their thread. */
 extern size_t queue_failures;
 
+/* Running calls of this thread that other code gets arrays in. */
+extern _Thread_local int calls_with_arrays;
+
 /* Running calls with more arrays than they note: they may use any array. */
 extern int calls_with_more;
 

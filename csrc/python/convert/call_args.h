@@ -71,6 +71,7 @@ static inline void call_args_add(struct call_args *call_args, PyObject *x)
             call_args->failed = x;
         return;
     }
+    calls_with_arrays += call_args->n == 0;
     call_args_hold(x);
     call_args->holders[call_args->n] = count_holders(x);
     call_args->places[call_args->n] = call_args->place;
@@ -82,6 +83,7 @@ static inline void call_args_end(struct call_args *call_args)
 {
     for (int i = 0; i < call_args->n; i++)
         call_args_release(call_args->arrays[i]);
+    calls_with_arrays -= call_args->n > 0;
     calls_with_more -= call_args->is_full;
 }
 

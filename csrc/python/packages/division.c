@@ -19,6 +19,7 @@ struct division {
 };
 static struct table divisions = {.row_size = sizeof(struct division)};
 
+static bool divides_all;               /* also calls that carry no arrays of mxnp */
 static _Thread_local bool is_dividing; /* then calls are parts of a call */
 
 static bool is_large(PyObject *const *args, Py_ssize_t n, Py_ssize_t least)
@@ -70,7 +71,8 @@ static PyObject *division_call(PyObject *function, PyObject *const *args, size_t
 {
     struct division row = *(struct division *)table_find(&divisions, function, 0);
     Py_ssize_t n = arguments_positional(flags);
-    if (!is_dividing && is_large(args, n, row.least)) {
+    bool is_asked_for = divides_all || calls_with_arrays > 0;
+    if (is_asked_for && !is_dividing && is_large(args, n, row.least)) {
         PyObject *result = divide(&row, args, n, names);
         if (result || PyErr_Occurred())
             return result;
@@ -121,6 +123,13 @@ static PyObject *divide_calls(PyObject *self, PyObject *args)
     return is_in_place ? Py_NewRef(function) : PyCFunction_NewEx(&stand_in, function, NULL);
 }
 
+static PyObject *divide_all(PyObject *self, PyObject *flag)
+{
+    (void)self;
+    divides_all = flag == Py_True;
+    Py_RETURN_NONE;
+}
+
 static PyObject *call_whole(PyObject *self, PyObject *args)
 {
     PyObject *function, *given, *named;
@@ -136,6 +145,9 @@ static PyObject *call_whole(PyObject *self, PyObject *args)
 }
 
 PyMethodDef division_methods[] = {
+    {"divide_all", divide_all, METH_O,
+     "divide_all(flag)\n--\n\n"
+     "Set whether calls of packages are divided that carry no arrays of mxnp."},
     {"call_whole", call_whole, METH_VARARGS,
      "call_whole(function, args, kwargs)\n--\n\n"
      "Call a function whose calls of packages are not divided."},
