@@ -31,7 +31,9 @@ def strict_errstate() -> numpy.errstate:
     return numpy.errstate(**reports)
 
 
-def run_pieces(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
+def run_pieces(
+    work: Callable[[slice], Any], n: int, pieces: int, most: int = 0
+) -> list[Any]:
     """
     Call a function for each piece of a range, on threads, which a report shows.
 
@@ -44,25 +46,38 @@ def run_pieces(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
         The length of the range.
     pieces : int
         The number of pieces, whose lengths differ by one at most.
+    most : int, optional
+        The longest part that a call of `work` gets. A thread calls it for a longer
+        piece again and again, until another piece has failed or a signal handler has
+        raised an exception. By default a call gets a whole piece.
 
     Returns
     -------
     list
-        The results, in the order of the pieces.
+        The last result of each piece, in their order.
 
     Raises
     ------
     Exception
-        What the first piece that failed raised, without the frames of its thread.
+        What the first piece that failed raised, without the frames of another thread,
+        or what a signal handler raised.
     """
     _bridge.profile_note_threads(pieces)
     parts = [slice(i * n // pieces, (i + 1) * n // pieces) for i in range(pieces)]
     results: list[Any] = [None] * pieces
-    errors: list[BaseException | None] = [None] * pieces
+    errors: dict[int, BaseException] = {}  # by the number of the piece
 
-    def compute(i: int, lock: LockType) -> None:
+    def compute(i: int) -> None:
+        start, stop = parts[i].start, parts[i].stop
+        step = most or max(stop - start, 1)
+        for at in range(start, stop, step):
+            results[i] = work(slice(at, min(at + step, stop)))
+            if errors:
+                return
+
+    def compute_and_release(i: int, lock: LockType) -> None:
         try:
-            results[i] = work(parts[i])
+            compute(i)
         except BaseException as error:
             errors[i] = error
         finally:
@@ -74,29 +89,25 @@ def run_pieces(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
             lock.acquire()
             run = contextvars.copy_context().run
             try:
-                start_new_thread(run, (compute, i, lock))
+                start_new_thread(run, (compute_and_release, i, lock))
             except RuntimeError:  # no more threads, or the interpreter ends
-                compute(i, lock)
-        results[0] = work(parts[0])
-    except Exception as error:
+                compute_and_release(i, lock)
+        compute(0)
+    except BaseException as error:
         errors[0] = error
     finally:
-        _wait(locks)
-    for raised in errors:
-        if raised is not None:
-            raise raised.with_traceback(None)
+        _wait(locks, errors)
+    for i in sorted(errors):
+        raise errors[i] if i < 1 else errors[i].with_traceback(None)
     return results
 
 
-def _wait(locks: list[LockType]) -> None:
+def _wait(locks: list[LockType], errors: dict[int, BaseException]) -> None:
     """Wait until threads have released locks, whatever signal handlers raise."""
-    raised = None
     for lock in locks:
         while True:
             try:
                 lock.acquire()
                 break
             except BaseException as error:
-                raised = error
-    if raised is not None:
-        raise raised
+                errors[-1] = error  # before those of the pieces

@@ -13,6 +13,7 @@ from mxnp._engine.core import get_num_threads
 from mxnp._engine.threads import run_pieces, strict_errstate
 
 _FRAMES = 16  # more than a piece needs
+_MOST = 2  # grains, which take some milliseconds, until an interrupt is noticed
 
 
 class FinalError(Exception):
@@ -47,12 +48,17 @@ class Entry(NamedTuple):
         """Return into how many pieces a range is cut, by the work of the whole call."""
         return min(get_num_threads(), length, elements // self.grain)
 
+    def most(self, length: int, elements: int, least: int) -> int:
+        """Return how much of a range is computed before an interrupt is noticed."""
+        return _MOST * max(2 * least, self.grain * length // elements)
+
     def run(
         self,
         work: Callable[[slice], Any],
         length: int,
         elements: int,
         *,
+        least: int = 1,
         is_repeatable: bool = True,
     ) -> bool:
         """
@@ -66,6 +72,8 @@ class Entry(NamedTuple):
             The length of the range.
         elements : int
             The work of the whole call.
+        least : int, optional
+            The least part of the range that a call of `work` gets.
         is_repeatable : bool, optional
             Whether the call has the same result after a part of it has run.
 
@@ -79,7 +87,7 @@ class Entry(NamedTuple):
         FinalError
             If a piece of a call failed that cannot be repeated.
         """
-        pieces = self.cut_into(length, elements)
+        pieces = self.cut_into(length // least, elements)
         if pieces < 2:
             return False
         _descend(_FRAMES)
@@ -89,11 +97,11 @@ class Entry(NamedTuple):
                 work(part)
 
         try:
-            run_pieces(compute, length, pieces)
+            run_pieces(compute, length, pieces, self.most(length, elements, least))
         except Exception as error:
             if is_repeatable:
                 raise
-            raise FinalError(error) from None
+            raise FinalError(error.with_traceback(None)) from None
         return True
 
 

@@ -92,8 +92,8 @@ def neighbourhoods(
             own = slice(part.start - start, part.stop - start)
             cut(out, along, part)[...] = cut(made, along, own)
 
-        pieces = n // (8 * around + 1)  # so that little work is done twice
-        is_divided = entry.run(compute, n, min(work, pieces * entry.grain))
+        least = 8 * around + 1  # so that little work is done twice
+        is_divided = entry.run(compute, n, work, least=least)
         return None if is_divided else NotImplemented
 
     return divide
@@ -110,9 +110,8 @@ def windows(entry: Entry, a: Any, size: Any) -> Any:
         made = entry.function(a[start:stop], size)
         out[part] = made[part.start - start : part.stop - start]
 
-    pieces = len(a) // (8 * around + 1)
-    work = min(a.size * int(size[0]) * int(size[1]), pieces * entry.grain)
-    return out if entry.run(compute, len(a), work) else NotImplemented
+    work, least = a.size * int(size[0]) * int(size[1]), 8 * around + 1
+    return out if entry.run(compute, len(a), work, least=least) else NotImplemented
 
 
 def coordinates(entry: Entry, *args: Any) -> Any:

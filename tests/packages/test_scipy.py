@@ -521,11 +521,11 @@ def test_nothing_is_divided_within_a_divided_call(threads, monkeypatch):
     inside = []
     run = entries.run_pieces
 
-    def run_pieces(work, n, pieces):
+    def run_pieces(*args):
         before = threads.calls
         special.erf(IMAGE)  # as a signal handler may do
         inside.append(threads.calls - before)
-        return run(work, n, pieces)
+        return run(*args)
 
     monkeypatch.setattr(entries, "run_pieces", run_pieces)
     special.erf(IMAGE)
@@ -533,7 +533,7 @@ def test_nothing_is_divided_within_a_divided_call(threads, monkeypatch):
 
 
 def test_an_interrupt_ends_a_call(threads, monkeypatch):
-    def interrupt(work, n, pieces):
+    def interrupt(*args):
         raise KeyboardInterrupt
 
     run = entries.run_pieces
@@ -544,12 +544,27 @@ def test_an_interrupt_ends_a_call(threads, monkeypatch):
     assert threads.compare(ndimage.gaussian_filter, IMAGE, 2)
 
 
+def test_a_handler_ends_a_call_at_the_next_part(threads, monkeypatch):
+    parts = []
+
+    def interrupted(a, axis, part):
+        parts.append(part)
+        if part.start == 0:
+            handle_signal()
+        return entries.cut(a, axis, part)
+
+    monkeypatch.setattr(elements, "cut", interrupted)
+    with pytest.raises(ValueError, match="handled"):
+        special.erf(IMAGE.reshape(-1))
+    assert len({part.stop for part in parts if part.stop <= IMAGE.size // 3}) == 1
+
+
 def fail_at_the_end(monkeypatch, fail):
     """Let each divided call fail after its pieces have run."""
     run = entries.run_pieces
 
-    def run_pieces(work, n, pieces):
-        run(work, n, pieces)
+    def run_pieces(*args):
+        run(*args)
         fail()
 
     monkeypatch.setattr(entries, "run_pieces", run_pieces)
