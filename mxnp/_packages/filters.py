@@ -103,7 +103,8 @@ def windows(entry: Entry, a: Any, size: Any) -> Any:
     """Divide a median filter of two dimensions, which allocates its result."""
     if not is_plain(a) or a.ndim != 2:
         return NotImplemented
-    out, around = numpy.empty(a.shape, a.dtype), int(size[0]) // 2
+    out = numpy.empty(a.shape, a.dtype.newbyteorder("="))
+    around = int(size[0]) // 2
 
     def compute(part: slice) -> None:
         start, stop = max(0, part.start - around), min(len(a), part.stop + around)

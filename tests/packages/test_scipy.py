@@ -442,6 +442,44 @@ def test_subclasses_and_masked_arrays_stay_what_they_are(threads):
         threads.compare(ndimage.gaussian_filter, x, 2)
 
 
+def read_only(a):
+    a = a.copy()
+    a.flags.writeable = False
+    return a
+
+
+KINDS = {
+    "masked": lambda a: np.ma.masked_greater(a, 0.5),
+    "matrix": lambda a: a.view(np.matrix),
+    "recarray": lambda a: a.view(np.recarray),
+    "read-only": read_only,
+    "big-endian": lambda a: a.astype(">f8"),
+    "Fortran": np.asfortranarray,
+    "backwards": lambda a: a[::-1, ::-1],
+    "float16": lambda a: a.astype("f2"),
+    "longdouble": lambda a: a.astype("g"),
+    "objects": lambda a: a.astype(object),
+    "nothing": lambda a: a[:0],
+    "list": np.ndarray.tolist,
+    "other parts": lambda a: np.broadcast_to(a[:1], a.shape),
+    "nan": lambda a: np.where(a > 0.9, np.nan, a),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if row.module in MODULES],
+    ids=lambda row: row.sample.partition("(")[0],
+)
+def test_samples_of_arrays_of_each_kind(threads, row, kind):
+    arrays = {
+        name: KINDS[kind](a) if isinstance(a, np.ndarray) else a
+        for name, a in ARRAYS.items()
+    }
+    threads.compare(eval(f"lambda: {row.sample}", SPACE | arrays))
+
+
 def test_the_output_may_overlap_the_input(threads):
     whole = np.random.default_rng(1).random((50, 60))
 
