@@ -14,44 +14,38 @@ from .entries import Entry, can_write, cut, is_plain, longest
 
 
 def _are_pairs(a: Any, b: Any) -> bool:
-    is_usual = all(is_plain(x) and x.ndim == 2 for x in (a, b))
+    """Check for two sets of points, at least one in the second, as numbers."""
+    is_usual = all(
+        is_plain(x) and x.ndim == 2 and numpy.can_cast(x.dtype, numpy.float64)
+        for x in (a, b)
+    )
     return is_usual and a.shape[1] == b.shape[1] and len(b) > 0
 
 
-def distances(entry: Entry, a: Any, b: Any, **kwargs: Any) -> Any:
-    """Divide the distances of two sets of points along the first set."""
+def distances(entry: Entry, a: Any, b: Any, *given: Any, **kwargs: Any) -> Any:
+    """
+    Divide the distances of two sets of points along the first set.
+
+    The array for them is given, or ``out``, or the result.
+    """
     if entry.cut_into(len(a), a.size * len(b)) < 2 or not _are_pairs(a, b):
         return NotImplemented
-    out = kwargs.pop("out", None)
-    if not all(numpy.can_cast(x.dtype, numpy.float64) for x in (a, b)):
-        return NotImplemented
+    out = given[0] if given else kwargs.pop("out", None)
     result = numpy.empty((len(a), len(b))) if out is None else out
     if result.shape != (len(a), len(b)) or result.dtype != numpy.float64:
         return NotImplemented
-    if not can_write(result, (a, b, *kwargs.values())):
+    if not result.flags.c_contiguous or not can_write(result, (a, b, *kwargs.values())):
         return NotImplemented
 
     def compute(part: slice) -> None:
-        entry.function(a[part], b, out=result[part], **kwargs)
+        if given:
+            entry.function(a[part], b, result[part], **kwargs)
+        else:
+            entry.function(a[part], b, out=result[part], **kwargs)
 
-    is_divided = entry.run(compute, len(a), a.size * len(b))
-    return result if is_divided else NotImplemented
-
-
-def written_distances(entry: Entry, a: Any, b: Any, out: Any, **kwargs: Any) -> Any:
-    """Divide the same where SciPy has allocated the result."""
-    if entry.cut_into(len(a), a.size * len(b)) < 2 or not _are_pairs(a, b):
+    if not entry.run(compute, len(a), a.size * len(b)):
         return NotImplemented
-    if out.shape != (len(a), len(b)):
-        return NotImplemented
-    if not out.flags.c_contiguous or not can_write(out, (a, b, *kwargs.values())):
-        return NotImplemented
-
-    def compute(part: slice) -> None:
-        entry.function(a[part], b, out[part], **kwargs)
-
-    is_divided = entry.run(compute, len(a), a.size * len(b))
-    return None if is_divided else NotImplemented
+    return None if given else result
 
 
 # -- Fourier transforms ----------------------------------------------------------------

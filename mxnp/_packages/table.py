@@ -83,7 +83,7 @@ ROWS = (
     Row("scipy.spatial._distance_wrap",
         "cdist_cosine_double_wrap cdist_jensenshannon_double_wrap "
         "cdist_mahalanobis_double_wrap cdist_seuclidean_double_wrap",
-        rows.written_distances, 2**19,
+        rows.distances, 2**19,
         "distance.cdist(points, points, 'cosine')", 2**10),
     Row(_ND, "geometric_transform", filters.coordinates, 2**13,
         "ndimage.map_coordinates(image, np.array([image, image]) * 60)"),
