@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -62,15 +63,43 @@ def workers(entry: Entry, a: Any, *args: Any) -> Any:
     return entry.function(a, *args[:-1], pieces)
 
 
-def tree_workers(entry: Entry, tree: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-    """Ask a tree of points for its neighbours on as many threads as there are cores."""
-    names = ("k", "eps", "p", "distance_upper_bound", "workers")
-    kwargs |= dict(zip(names, args, strict=False))
-    pieces = entry.cut_into(x.size, x.size)
-    if len(args) > len(names) or kwargs.get("workers", 1) != 1 or pieces < 2:
+def tree_workers(names: str) -> Callable[..., Any]:
+    """
+    Ask a tree of points for neighbours on as many threads as there are cores.
+
+    Parameters
+    ----------
+    names : str
+        The parameters of the method after the tree and the points.
+    """
+
+    def divide(entry: Entry, tree: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        kwargs |= dict(zip(names.split(), args, strict=False))
+        pieces = entry.cut_into(x.size, x.size)
+        if len(args) > len(names.split()) or kwargs.get("workers", 1) != 1:
+            return NotImplemented
+        if pieces < 2:
+            return NotImplemented
+        _bridge.profile_note_threads(pieces)
+        return entry.function(tree, x, **kwargs | {"workers": pieces})
+
+    return divide
+
+
+# -- Interpolation ---------------------------------------------------------------------
+
+
+def coefficients(entry: Entry, x: Any, y: Any, *args: Any) -> Any:
+    """Divide the values of radial functions and monomials along their arguments."""
+    powers = args[2]
+    if not all(map(is_plain, (x, y, powers))):
         return NotImplemented
-    _bridge.profile_note_threads(pieces)
-    return entry.function(tree, x, **kwargs | {"workers": pieces})
+    out = numpy.empty((len(x), len(y) + len(powers)))
+
+    def compute(part: slice) -> None:
+        out[part] = entry.function(x[part], y, *args)
+
+    return out if entry.run(compute, len(x), out.size) else NotImplemented
 
 
 # -- Filters of signals ----------------------------------------------------------------
