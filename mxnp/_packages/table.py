@@ -42,6 +42,7 @@ class Row(NamedTuple):
 NOT_DIVIDED = {
     *("_ellip_harm", "_smirnovc", "_smirnovci", "_smirnovp", "bdtr", "bdtrc", "bdtri"),
     *("expn", "kn", "nbdtr", "nbdtrc", "nbdtri", "pdtri", "smirnov", "smirnovi", "yn"),
+    "sph_harm",  # until SciPy 1.16
 }
 
 _ND = "scipy.ndimage._nd_image"
