@@ -31,6 +31,17 @@ def strict_errstate() -> numpy.errstate:
     return numpy.errstate(**reports)
 
 
+def longest(shape: tuple[int, ...], without: int | None = None) -> int:
+    """Return the longest axis of a shape, or -1, leaving one axis out."""
+    axes = (i for i in range(len(shape)) if i != without)
+    return max(axes, key=shape.__getitem__, default=-1)
+
+
+def cut(a: Any, axis: int, part: slice) -> Any:
+    """Return a part of an array along an axis."""
+    return a[(slice(None),) * axis + (part,)]
+
+
 def run_pieces(
     work: Callable[[slice], Any], n: int, pieces: int, most: int = 0
 ) -> list[Any]:

@@ -17,7 +17,7 @@ import numpy
 from mxnp import _bridge
 from mxnp._engine.core import get_num_threads
 from mxnp._engine.features import FEATURES
-from mxnp._engine.threads import run_pieces, strict_errstate
+from mxnp._engine.threads import cut, longest, run_pieces, strict_errstate
 
 # Of which NumPy computes a result in the same order for a part of the operands.
 DTYPES = {numpy.dtype(name) for name in ("f4", "f8", "c8", "c16", "i4", "i8")}
@@ -104,19 +104,15 @@ class Divided:
     def _transform(self, a: Any, factor: Any, *, axes: Any, out: Any) -> Any:
         """Call the ufunc for pieces of an array along one of its other axes."""
         ((axis,), _, _) = axes
-        across = max(
-            (i for i in range(a.ndim) if i != axis % a.ndim),
-            key=a.shape.__getitem__,
-            default=-1,
-        )
+        across = longest(a.shape, axis % a.ndim)
         pieces = self._count_pieces(a.shape[across], out.size) if across >= 0 else 1
         if pieces < 2:
             return NotImplemented
 
         def transform(part: slice) -> None:
-            where = (slice(None),) * across + (part,)
+            into = cut(out, across, part)
             with strict_errstate():
-                self._ufunc(a[where], factor, axes=axes, out=out[where])
+                self._ufunc(cut(a, across, part), factor, axes=axes, out=into)
 
         run_pieces(transform, a.shape[across], pieces)
         return out

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from mxnp._engine.core import get_num_threads
-from mxnp._engine.threads import run_pieces
+from mxnp._engine.threads import cut, run_pieces
 
 from .divided import DTYPES, empty
 
@@ -91,9 +91,7 @@ def divided_einsum(compiled: Callable[..., Any]) -> Callable[..., Any]:
         pieces = min(get_num_threads(), n // 2, math.prod(sizes.values()) // _PRODUCTS)
 
         def part_of(term: str, x: Any, part: slice) -> Any:
-            if label not in term:
-                return x
-            return x[(slice(None),) * term.index(label) + (part,)]
+            return cut(x, term.index(label), part) if label in term else x
 
         few = compiled(subscripts, *(x[(slice(2),) * x.ndim] for x in operands))
         if pieces < 2 or not few.flags.c_contiguous:  # NumPy chooses the order of axes

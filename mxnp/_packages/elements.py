@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy
 
-from .entries import Entry, cut, is_plain, longest
+from mxnp._engine.threads import cut, longest
+
+from .entries import Entry, is_plain
 
 _NUMBERS = (bool, int, float, complex)  # and NumPy's scalars
 

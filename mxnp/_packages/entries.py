@@ -160,20 +160,6 @@ def can_write(out: Any, inputs: tuple[Any, ...]) -> bool:
     )
 
 
-# -- Axes ------------------------------------------------------------------------------
-
-
-def longest(shape: tuple[int, ...], without: int | None = None) -> int:
-    """Return the longest axis of a shape, or -1, leaving one axis out."""
-    axes = (i for i in range(len(shape)) if i != without)
-    return max(axes, key=shape.__getitem__, default=-1)
-
-
-def cut(a: Any, axis: int, part: slice) -> Any:
-    """Return a part of an array along an axis."""
-    return a[(slice(None),) * axis + (part,)]
-
-
 def replaced(args: tuple[Any, ...], others: dict[int, Any]) -> list[Any]:
     """Return arguments, some of which are replaced by others."""
     return [others.get(i, x) for i, x in enumerate(args)]

@@ -7,15 +7,9 @@ from typing import Any
 
 import numpy
 
-from .entries import (
-    Entry,
-    can_write,
-    cut,
-    is_plain,
-    is_same_memory,
-    longest,
-    replaced,
-)
+from mxnp._engine.threads import cut, longest
+
+from .entries import Entry, can_write, is_plain, is_same_memory, replaced
 
 _WRAP = (1, 5)  # SciPy's numbers of modes in which a border needs the other one
 

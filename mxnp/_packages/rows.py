@@ -8,8 +8,9 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
+from mxnp._engine.threads import cut, longest
 
-from .entries import Entry, can_write, cut, is_plain, longest
+from .entries import Entry, can_write, is_plain
 
 # -- Distances -------------------------------------------------------------------------
 

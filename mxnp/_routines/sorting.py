@@ -190,22 +190,22 @@ def _partition_along(
 
 def _partition_rows(a: Any, places: list[int], along: int, positions: Any) -> Any:
     """Divide rows among threads, in which NumPy's functions run."""
-    across = max((i for i in range(a.ndim) if i != along), key=a.shape.__getitem__)
+    from mxnp._engine.threads import cut, longest, run_pieces  # few programs need it
+
+    across = longest(a.shape, along)
     n, pieces = a.shape[across], min(a.shape[across], get_num_threads())
     if pieces < 2 or get_device() == GPU:
         return NotImplemented
-    from mxnp._engine.threads import run_pieces  # few programs need it
-
     begin = time.monotonic_ns()
     inside = a._np_array
     out = None if positions is None else positions._np_array
 
     def partition(part: slice) -> None:
-        where = (slice(None),) * across + (part,)
+        rows = cut(inside, across, part)
         if out is None:
-            inside[where].partition(places, along)
+            rows.partition(places, along)
         else:
-            out[where] = inside[where].argpartition(places, along)
+            cut(out, across, part)[...] = rows.argpartition(places, along)
 
     run_pieces(partition, n, pieces)
     _bridge.count_partition(a, out is not None, begin)

@@ -14,6 +14,7 @@ from support.processes import end_of
 
 import mxnp
 from mxnp import _bridge
+from mxnp._engine.threads import cut
 from mxnp._packages import elements, entries, filters, placing
 from mxnp._packages.table import NOT_DIVIDED, ROWS
 
@@ -611,7 +612,7 @@ def test_a_handler_ends_a_call_at_the_next_part(threads, monkeypatch):
         parts.append(part)
         if part.start == 0:
             handle_signal()
-        return entries.cut(a, axis, part)
+        return cut(a, axis, part)
 
     monkeypatch.setattr(elements, "cut", interrupted)
     with pytest.raises(ValueError, match="handled"):
@@ -748,7 +749,7 @@ def test_divided_calls_are_verified(threads, monkeypatch):
     x = mxnp.asarray(a)
 
     def reversed_input(array, axis, part):
-        piece = entries.cut(array, axis, part)
+        piece = cut(array, axis, part)
         return piece if array.flags.writeable else piece[::-1]
 
     calls = (lambda: ndimage.gaussian_filter(a, 2), lambda: special.erf(x))
