@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
 
 from mxnp._engine.threads import cut, longest
 
-from .entries import Entry, is_plain
+from .entries import Entry, can_write, is_plain, is_same_memory
 
 _NUMBERS = (bool, int, float, complex)  # and NumPy's scalars
 
@@ -32,14 +33,40 @@ def _allocate(arrays: Sequence[Any], dtype: Any) -> Any:
     ).operands[-1]
 
 
-def divide(entry: Entry, *args: Any) -> Any:
+def _can_write(outs: Sequence[Any], shape: Any, dtypes: Any, arrays: Any) -> bool:
+    """Check for an array like the result, which may be an input but overlap none."""
+    if len(outs) != 1 or len(dtypes) != 1 or not is_plain(outs[0]):
+        return False
+    others = tuple(x for x in arrays if not is_same_memory(x, outs[0]))
+    is_usual = outs[0].shape == shape and outs[0].dtype == dtypes[0]
+    return is_usual and can_write(outs[0], others)
+
+
+@contextmanager
+def _restoring(outs: Sequence[Any], arrays: Sequence[Any]) -> Iterator[None]:
+    """Restore an array that is an input too, after an exception."""
+    saved = [
+        (out, out.copy()) for out in outs if any(is_same_memory(x, out) for x in arrays)
+    ]
+    try:
+        yield
+    except BaseException:
+        for out, values in saved:
+            out[...] = values
+        raise
+
+
+def divide(entry: Entry, *operands: Any, out: Any = None) -> Any:
     """Divide a call of a ufunc of `scipy.special`."""
     ufunc: Any = entry.function
+    args, outs = operands[: ufunc.nin], operands[ufunc.nin :]
     arrays = [x for x in args if type(x) is numpy.ndarray]
     others = [x for x in args if type(x) is not numpy.ndarray]
     is_usual = all(isinstance(x, numpy.generic) or type(x) in _NUMBERS for x in others)
-    if ufunc.signature or len(args) != ufunc.nin:
+    if ufunc.signature or len(args) != ufunc.nin or (outs and out is not None):
         return NotImplemented
+    if out is not None:
+        outs = out if type(out) is tuple else (out,)
     if not is_usual or not all(map(is_plain, arrays)):
         return NotImplemented
     shape = numpy.broadcast_shapes(*(x.shape for x in arrays))
@@ -48,10 +75,12 @@ def divide(entry: Entry, *args: Any) -> Any:
         return NotImplemented
     kinds = (x.dtype if hasattr(x, "dtype") else type(x) for x in args)
     dtypes = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))[ufunc.nin :]
-    outs = [
+    if outs and not _can_write(outs, shape, dtypes, arrays):
+        return NotImplemented
+    outs = outs or tuple(
         numpy.empty(shape, dtype) if is_whole else _allocate(arrays, dtype)
         for dtype in dtypes
-    ]
+    )
     along = longest(shape)
 
     def part_of(x: Any, part: slice) -> Any:
@@ -64,6 +93,7 @@ def divide(entry: Entry, *args: Any) -> Any:
         parts = (part_of(x, part) for x in args)
         ufunc(*parts, out=tuple(cut(out, along, part) for out in outs))
 
-    if not entry.run(compute, shape[along], math.prod(shape)):
-        return NotImplemented
-    return outs[0] if len(outs) == 1 else tuple(outs)
+    with _restoring(outs, arrays):
+        is_divided = entry.run(compute, shape[along], math.prod(shape))
+    result = outs[0] if len(outs) == 1 else outs
+    return result if is_divided else NotImplemented
