@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from mxnp._engine import environment
 from mxnp._interop.adapters import when_imported
 
 
 def load() -> None:
     """Divide the calls of SciPy, now or as soon as the program imports it."""
-    when_imported("scipy", _load_table)
+    if environment.get("MXNP_SCIPY") == "1":
+        when_imported("scipy", _load_table)
 
 
 def _load_table(scipy: Any) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
-from mxnp._engine import environment
 from mxnp._interop.adapters import when_imported
 
 from .entries import Entry, FinalError, count_threads
@@ -97,6 +96,5 @@ def place(module: ModuleType, grain: int = 0) -> None:
 
 def load() -> None:
     """Divide the functions of the table, now or as soon as the program imports them."""
-    if environment.get("MXNP_SCIPY") == "1":
-        for name in {row.module for row in ROWS}:
-            when_imported(name, place)
+    for name in {row.module for row in ROWS}:
+        when_imported(name, place)
