@@ -14,10 +14,12 @@ import numpy
 
 from mxnp._array import pickles
 from mxnp._array.ndarray import ArrayType, ndarray
-from mxnp._bridge import Function, Method
+from mxnp._bridge import Function, Method, pass_on
 from mxnp._engine.core import core_version, get_num_threads, set_num_threads
 from mxnp._namespace.classes import take_arrays
 from mxnp._namespace.mirror import find_original
+
+from . import door
 
 _waiting: dict[str, Callable[[ModuleType], None]] = {}
 
@@ -249,6 +251,21 @@ def _adapt_xarray(variable: Any) -> None:
             module.as_compatible_data = as_compatible_data  # type: ignore[attr-defined]
 
 
+def _adapt_joblib(parallel: Any) -> None:
+    """Open doors in joblib's workers, and give the program mxnp arrays."""
+    calls = parallel.BatchedCalls
+    run = calls.__call__
+
+    @functools.wraps(run)
+    def see_and_run(self: Any) -> Any:
+        for function, _, _ in self.items:
+            door.see_passed(function)
+        return run(self)
+
+    calls.__call__ = see_and_run
+    pass_on(parallel.Parallel.__call__)
+
+
 def _adapter_of(module_name: str, function: str) -> Callable[[ModuleType], None]:
     """Return an adapter that imports its function from another module here."""
 
@@ -267,6 +284,7 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "deap.creator": _adapt_deap,
     "einops._backends": _adapt_einops,
     "jax._src.abstract_arrays": _adapt_jax,
+    "joblib.parallel": _adapt_joblib,
     "numba.core.interpreter": _adapt_numba,
     "numba.stencils.stencil": _adapt_numba_stencils,
     "numpy._core.defchararray": _adapt_chararray,

@@ -15,7 +15,7 @@ import itertools
 import os
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from types import (
     CodeType,
@@ -174,6 +174,9 @@ _ACCESSORS = {"__enter__", "__get__", "__getattr__", "__iter__", "__next__"}
 _PASSING = {
     "contextlib": ("__enter__", "enter_context"),
     "concurrent.futures._base": ("map", "result"),
+    "multiprocessing.pool": (
+        *("apply", "get", "imap", "imap_unordered", "map", "next", "starmap"),
+    ),
 }
 
 
@@ -330,6 +333,8 @@ def _open_value(value: Any, names: set[str]) -> None:
 
 def see_names(code: CodeType) -> None:
     """Open what names mean in the code that runs: ``f`` in ``map(f, arrays)``."""
+    if "to_thread" in _names_of(sys.modules.get("asyncio")):  # it is imported
+        _convert_futures(sys.modules.get("_asyncio"))
     frame = sys._getframe(1)
     names = {*code.co_names, *code.co_freevars}
     spaces: list[Any] = [frame.f_globals]
@@ -358,6 +363,42 @@ def see_callable(function: Any) -> None:
         module: Any = sys.modules.get(name)
         if _names_of(module) and takes_arrays(module):
             _bridge.patch_callable(function)
+
+
+# -- Awaited results -------------------------------------------------------------------
+
+
+class _Loop:
+    def get_debug(self) -> bool:
+        return False
+
+
+async def _steps() -> AsyncIterator[None]:
+    for _ in ():
+        yield
+
+
+def _convert_steps() -> None:
+    """Convert what asynchronous generators give, for the code that asks for it."""
+    generator = _steps()
+    step: Any = generator.__anext__()
+    _bridge.convert_awaited(type(generator), type(step))
+    with suppress(StopAsyncIteration):  # an event loop need not close the generator
+        step.send(None)
+
+
+@functools.cache
+def _convert_futures(compiled: Any) -> None:
+    """Convert the results of asyncio's futures and tasks, if their classes are in C."""
+    if compiled is None:
+        return
+    asyncio: Any = sys.modules["asyncio"]
+    future, task = compiled.Future, compiled.Task
+    awaiting = type(future(loop=_Loop()).__await__())
+    for cls in (future, *future.__subclasses__()):
+        _bridge.convert_awaited(cls, awaiting)
+    for function in (future.result, task.result, asyncio.to_thread, asyncio.wait_for):
+        _bridge.pass_on(function)
 
 
 # -- The program's code ----------------------------------------------------------------
@@ -508,6 +549,21 @@ def _see_functions(value: Any, module: str) -> None:
             _see_functions(member, module)
 
 
+def see_passed(function: Any) -> None:
+    """
+    Open the doors of a function that another process passed to this one.
+
+    Parameters
+    ----------
+    function : callable
+        A function of a package, or of the program, whose calls are seen then.
+    """
+    if not _tool or not _hold_tool():
+        return
+    _open_value(function, set())
+    _see_functions(function, "__main__")
+
+
 def _hold_tool() -> bool:
     """Take the tool, again if other code has freed it; return whether it is mxnp's."""
     name = _monitoring.get_tool(_tool)
@@ -545,5 +601,6 @@ def load() -> None:
     is_interactive = bool(sys.flags.inspect) or hasattr(sys, "ps1")
     _bridge.hook_code(see_code, _quiet, is_interactive)
     for function in (pickle.load, pickle.loads):
-        _bridge.see_results(function)
+        _bridge.pass_on(function)
+    _convert_steps()
     _hold_tool()

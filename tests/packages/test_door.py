@@ -1096,6 +1096,43 @@ def class_of_an_awaited_result(np, p, x):
     return asyncio.run(main())
 
 
+@use
+def classes_of_items_that_wait(np, p, x):
+    import asyncio
+
+    async def main():
+        return [type(y) is np.ndarray async for y in p.stream(x)]
+
+    return asyncio.run(main())
+
+
+@use
+def classes_of_tasks(np, p, x):
+    import asyncio
+
+    async def main():
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(p.compute(x)) for _ in range(2)]
+        results = [task.result() for task in tasks]
+        results += [await tasks[0], await asyncio.wait_for(p.compute(x), None)]
+        results += [await asyncio.to_thread(p.double, x)]
+        loop = asyncio.get_running_loop()
+        return [*results, await loop.run_in_executor(None, p.double, x)]
+
+    results = asyncio.run(main())
+    return results, [type(y) is np.ndarray for y in results]
+
+
+@fails("gather() keeps the list that it gives")
+def classes_of_gathered_results(np, p, x):
+    import asyncio
+
+    async def main():
+        return await asyncio.gather(p.compute(x))
+
+    return [type(y) is np.ndarray for y in asyncio.run(main())]
+
+
 @fails("accessors of a class only show the classes of their results")
 def classes_of_accessors(np, p, x):
     with p.Context(x) as y:
@@ -1490,6 +1527,42 @@ def coroutine_of_the_program(np, p, x):
 
 
 @use
+def tasks_of_the_program(np, p, x):
+    import asyncio
+
+    async def own(x):
+        await asyncio.sleep(0)
+        return x + 1
+
+    async def main():
+        future = asyncio.get_running_loop().create_future()
+        tasks = [asyncio.create_task(own(x)), asyncio.ensure_future(own(x)), future]
+        future.set_result(x)
+        results = await p.await_all([*tasks, asyncio.shield(own(x))])
+        assert await future is future.result() is x
+        assert type(await tasks[0]) is np.ndarray
+        return results, p.wait_for(future)
+
+    return asyncio.run(main())
+
+
+@use
+def task_that_fails(np, p, x):
+    import asyncio
+
+    async def own():
+        raise ValueError("no")
+
+    async def main():
+        try:
+            return await p.await_all([asyncio.create_task(own())])
+        except ValueError as error:
+            return str(error)
+
+    return asyncio.run(main())
+
+
+@use
 def coroutine_that_fails(np, p, x):
     import asyncio
 
@@ -1566,12 +1639,20 @@ def results_of_an_executor(np, p, x):
         return own, p.list_results(pool.map(lambda y: y + x, [x]))
 
 
+@fails("an exception is the program's own object, and so are the arrays in it")
+def exception_of_a_callback(np, p, x):
+    def own(x):
+        raise ValueError(x)
+
+    return p.catch(own, x)
+
+
 @fails("a list that a package has is not changed")
 def callback_that_gets_a_list(np, p, x):
     return p.apply_to_list(lambda items: type(items[0]) is np.ndarray, x)
 
 
-@fails("an asynchronous generator gives its items in objects of a class of Python")
+@use
 def async_generator_of_the_program(np, p, x):
     import asyncio
 
@@ -1905,6 +1986,35 @@ def objects_that_are_loaded(np, p, x):
     table = pickle.loads(b"\x80\x02cvisited\nTable\n)\x81}X\x04\x00\x00\x00rows}sb.")
     table["a"] = x
     return table["a"]
+
+
+@use
+def pickles_that_a_package_loads(np, p, x):
+    import pickle
+
+    return p.load(pickle.dumps(x))
+
+
+@use
+def copies_of_objects(np, p, x):
+    import copy
+
+    copies = [copy.copy(p.Model(x)), copy.deepcopy(p.Model(x))]
+    for each in copies:
+        each.x = x + 1
+    return [each.predict(x) for each in copies]
+
+
+@use
+def results_of_a_pool_of_threads(np, p, x):
+    from multiprocessing.pool import ThreadPool
+
+    with ThreadPool(1) as pool:
+        results = [pool.apply(p.double, (x,)), pool.apply_async(p.double, (x,)).get()]
+        results += [*pool.map(p.double, [x]), *pool.imap(p.double, [x])]
+        results += [*pool.imap(p.double, [x, x], 2), *pool.starmap(p.double, [(x,)])]
+        assert {type(each) for each in results} == {np.ndarray}
+        return results, p.list_results(pool.imap(lambda y: y + x, [x]))
 
 
 @use

@@ -603,6 +603,32 @@ if __name__ == "__main__":
     assert run(*RUNNER, script(text)) == "['numpy', True] [0. 2. 4. 6. 8.]\n"
 
 
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+def test_workers_of_joblib(script, backend):
+    pytest.importorskip("joblib")
+    text = f"""
+import numpy as np, visited
+from joblib import Parallel, delayed
+
+def work(x):
+    y = visited.double(x)
+    return [each.__module__ for each in visited.seen[-1:]] + [type(y) is np.ndarray, y]
+
+def seen(x):
+    return [each.__module__ for each in visited.seen[-1:]]
+
+if __name__ == "__main__":
+    x = np.arange(5.0)
+    run = Parallel(n_jobs=2, backend="{backend}")
+    (found,) = run([delayed(work)(x)])
+    print(*found, type(found[-1]) is np.ndarray)
+    (found,) = run([delayed(visited.double)(x)])
+    print(found, type(found) is np.ndarray, *run([delayed(seen)(x)]))
+"""
+    expected = "numpy True [0. 2. 4. 6. 8.] True\n[0. 2. 4. 6. 8.] True ['numpy']\n"
+    assert run(*RUNNER, script(text)) == expected
+
+
 def test_fork(script):
     text = f"""
 import os

@@ -594,6 +594,25 @@ static PyObject *door_send(PyObject *x, bool is_of_package)
     return x;
 }
 
+/* Make a function or method written in C call another one, also where the interpreter would
+ * call it directly. */
+static int replace_call(PyObject *function, vector_call replacement)
+{
+    bool is_method = callable_is_method(function);
+    struct c_function *f = (struct c_function *)function;
+    struct method_descriptor *m = (struct method_descriptor *)function;
+    PyMethodDef **place = is_method ? &m->def : &f->def;
+    PyMethodDef *def = PyMem_Malloc(sizeof *def); /* as long as the function */
+    if (!def) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *def = **place;
+    def->ml_flags |= METH_COEXIST;
+    *place = def;
+    return callable_replace(function, is_method ? &m->call : &f->call, replacement);
+}
+
 /* Steal a reference to an object that a function of the program or of a package gave.  Convert
  * it for the code that asks for it. */
 static PyObject *pass_item(PyObject *x) { return come_back(give_item(x)); }
@@ -606,22 +625,21 @@ static PyObject *call_passing(PyObject *function, PyObject *const *args, size_t 
     return pass_item(run(function, args, flags, names));
 }
 
-static int open_passing(PyObject *function)
+/* The same for one written in C, such as pickle.loads. */
+static PyObject *call_compiled(PyObject *function, PyObject *const *args, size_t flags,
+                               PyObject *names)
 {
-    if (*layout_vectorcall(function) == run)
-        set_vectorcall(function, call_passing);
-    return 0;
+    return pass_item(callable_original(function)(function, args, flags, names));
 }
 
-/* A function written in C that makes objects for the program, such as pickle.loads. */
-static PyObject *call_and_see(PyObject *function, PyObject *const *args, size_t flags,
-                              PyObject *names)
+static int open_passing(PyObject *function)
 {
-    PyObject *result = callable_original(function)(function, args, flags, names);
-    int is_own = result && !argument_is_leaf(result) ? owners_is_program() : 0;
-    if (is_own < 0 || (is_own && see_result(result) < 0))
-        Py_CLEAR(result);
-    return result;
+    vector_call *now = layout_vectorcall(function);
+    if (*now == run)
+        set_vectorcall(function, call_passing);
+    else if (Py_TYPE(function) != function_class && *now != call_compiled)
+        return replace_call(function, call_compiled);
+    return 0;
 }
 
 /* -- Functions that wait ---------------------------------------------------------------- */
@@ -865,21 +883,6 @@ static PyObject *call_and_hear(PyObject *function, PyObject *const *args, size_t
     return callable_original(function)(function, args, flags, names);
 }
 
-/* Make a C function call another one, also where the interpreter would call it directly. */
-static int replace_call(PyObject *function, vector_call replacement)
-{
-    struct c_function *f = (struct c_function *)function;
-    PyMethodDef *def = PyMem_Malloc(sizeof *def); /* as long as the function */
-    if (!def) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    *def = *f->def;
-    def->ml_flags |= METH_COEXIST;
-    f->def = def;
-    return callable_replace(function, &f->call, replacement);
-}
-
 static int hear_calls(const char *name)
 {
     PyObject *function = PyObject_GetAttrString(builtins, name);
@@ -1006,14 +1009,9 @@ static PyObject *take_callback(PyObject *self, PyObject *x)
 
 static PyObject *pass_on(PyObject *self, PyObject *x)
 {
+    bool is_compiled = Py_TYPE(x) == &PyCFunction_Type || callable_is_method(x);
     (void)self;
-    return apply(x, open_passing);
-}
-
-static PyObject *see_results(PyObject *self, PyObject *x)
-{
-    (void)self;
-    if (run && Py_TYPE(x) == &PyCFunction_Type && replace_call(x, call_and_see) < 0)
+    if (run && (is_compiled || Py_TYPE(x) == function_class) && open_passing(x) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -1076,9 +1074,6 @@ PyMethodDef door_methods[] = {
     {"pass_on", pass_on, METH_O,
      "pass_on(function)\n--\n\n"
      "Convert what a function of the standard library returns, for the code that calls it."},
-    {"see_results", see_results, METH_O,
-     "see_results(function)\n--\n\n"
-     "See the objects that a function written in C makes for the program."},
     {"meet", meet_object, METH_O,
      "meet(object)\n--\n\n"
      "Open the doors of an object, as if the program called it."},

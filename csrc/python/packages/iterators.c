@@ -10,13 +10,23 @@
 #include "python/packages/callables.h"
 #include "python/packages/crossing.h"
 #include "python/packages/layout.h"
+#include "python/packages/owners.h"
 
 /* Classes of iterators, and those that objects get in their place. */
 enum { MAX_KINDS = 64 };
 static struct kind {
     PyTypeObject *class, *marked[N_DIRECTIONS];
+    bool is_awaited; /* what it gives goes to the event loop, and what it returns to the code */
 } kinds[MAX_KINDS];
 static int n_kinds;
+
+static const struct kind *find_kind(const PyTypeObject *class)
+{
+    for (int i = 0; i < n_kinds; i++)
+        if (kinds[i].class == class)
+            return &kinds[i];
+    return NULL;
+}
 
 static PyTypeObject *own_class(PyObject *self)
 {
@@ -52,12 +62,11 @@ static PySendResult iterators_send(PyObject *self, PyObject *x, PyObject **resul
     enum direction direction = direction_of(self);
     PyTypeObject *class = own_class(self);
     send_call call = (send_call)PyType_GetSlot(class, Py_am_send);
-    bool is_awaited = PyType_GetSlot(class, Py_am_await);
     PyObject *sent = crossing.send(Py_NewRef(x), direction == TAKEN);
     PySendResult status = sent ? call(self, sent, result) : PYGEN_ERROR;
     Py_XDECREF(sent);
-    if (status == PYGEN_ERROR || (is_awaited && status == PYGEN_NEXT))
-        return status; /* what a coroutine yields goes to the event loop */
+    if (status == PYGEN_ERROR || (status == PYGEN_NEXT && find_kind(class)->is_awaited))
+        return status;
     *result = direction == GIVEN ? crossing.give_item(*result) : crossing.take_item(*result);
     return *result ? status : PYGEN_ERROR;
 }
@@ -69,16 +78,6 @@ static PyObject *send_method(PyObject *self, PyObject *x)
     return status == PYGEN_RETURN ? stop(result) : status == PYGEN_NEXT ? result : NULL;
 }
 
-/* The next item of a coroutine, for code that awaits it. */
-static PyObject *next_step(PyObject *self)
-{
-    PyObject *result = NULL;
-    PySendResult status = iterators_send(self, Py_None, &result);
-    if (status == PYGEN_RETURN && result == Py_None)
-        Py_CLEAR(result);
-    return status == PYGEN_RETURN && result ? stop(result) : result;
-}
-
 typedef PyObject *(*conversion)(PyObject *x);
 
 /* Convert the value that a generator returned, which is in the exception. */
@@ -88,16 +87,44 @@ static PyObject *stop_with_converted(conversion convert)
     PyErr_Fetch(&type, &error, &traceback);
     PyErr_NormalizeException(&type, &error, &traceback);
     PyObject *value = PyObject_GetAttrString(error, "value");
-    Py_XDECREF(type);
-    Py_XDECREF(error);
-    Py_XDECREF(traceback);
-    return stop(convert(value));
+    PyObject *converted = convert(Py_XNewRef(value));
+    if (!converted || converted != value) {
+        Py_CLEAR(type);
+        Py_CLEAR(error);
+        Py_CLEAR(traceback);
+        stop(converted);
+    } else {
+        Py_DECREF(converted);
+        PyErr_Restore(type, error, traceback);
+    }
+    Py_XDECREF(value);
+    return NULL;
+}
+
+static PyObject *next_own(PyObject *self)
+{
+    return ((iternextfunc)((struct type_struct *)own_class(self))->iternext)(self);
+}
+
+/* The next item of an object for code that awaits it. */
+static PyObject *next_step(PyObject *self)
+{
+    PyObject *result = NULL;
+    if (!PyType_GetSlot(own_class(self), Py_am_send)) {
+        result = next_own(self);
+        return result || !PyErr_ExceptionMatches(PyExc_StopIteration)
+                   ? result
+                   : stop_with_converted(crossing.take_item);
+    }
+    PySendResult status = iterators_send(self, Py_None, &result);
+    if (status == PYGEN_RETURN && result == Py_None)
+        Py_CLEAR(result);
+    return status == PYGEN_RETURN && result ? stop(result) : result;
 }
 
 static inline PyObject *next_converted(PyObject *self, conversion convert)
 {
-    iternextfunc next = (iternextfunc)((struct type_struct *)own_class(self))->iternext;
-    PyObject *item = next(self);
+    PyObject *item = next_own(self);
     return item || !PyErr_ExceptionMatches(PyExc_StopIteration) ? convert(item)
                                                                 : stop_with_converted(convert);
 }
@@ -143,7 +170,7 @@ static int copy_names(PyTypeObject *from, PyTypeObject *to)
     return status;
 }
 
-static PyTypeObject *derive(PyTypeObject *class, enum direction direction)
+static PyTypeObject *derive(PyTypeObject *class, enum direction direction, bool is_awaited)
 {
     static PyMethodDef methods[] = {
         {"send", send_method, METH_O,
@@ -157,8 +184,9 @@ static PyTypeObject *derive(PyTypeObject *class, enum direction direction)
         slots[n++] = (PyType_Slot){Py_am_send, (void *)iterators_send};
         slots[n++] = (PyType_Slot){Py_tp_methods, methods};
     }
-    if (PyType_GetSlot(class, Py_am_await)) {
+    if (PyType_GetSlot(class, Py_am_await))
         slots[n++] = (PyType_Slot){Py_am_await, (void *)PyObject_SelfIter};
+    if (is_awaited) {
         slots[n++] = (PyType_Slot){Py_tp_iternext, (void *)next_step};
     } else if (PyType_GetSlot(class, Py_tp_iternext)) {
         slots[n++] =
@@ -169,14 +197,6 @@ static PyTypeObject *derive(PyTypeObject *class, enum direction direction)
     }
     PyTypeObject *made = callable_derive(class, "builtins.iterator", slots);
     return made && copy_names(class, made) == 0 ? made : NULL;
-}
-
-static const struct kind *find_kind(const PyTypeObject *class)
-{
-    for (int i = 0; i < n_kinds; i++)
-        if (kinds[i].class == class)
-            return &kinds[i];
-    return NULL;
 }
 
 bool iterator_is_markable(const PyTypeObject *class) { return find_kind(class); }
@@ -190,18 +210,78 @@ void iterator_mark(PyObject *x, enum direction direction)
     Py_SET_TYPE(x, kind->marked[direction]);
 }
 
+static int add_kind(PyTypeObject *class, bool is_awaited)
+{
+    struct kind kind = {.class = class, .is_awaited = is_awaited};
+    if (n_kinds == MAX_KINDS || find_kind(class))
+        return 0;
+    for (int i = 0; i < N_DIRECTIONS; i++)
+        if (!(kind.marked[i] = derive(class, (enum direction)i, is_awaited)))
+            return -1;
+    Py_INCREF((PyObject *)class);
+    kinds[n_kinds++] = kind;
+    return 0;
+}
+
+/* -- Futures and asynchronous generators -------------------------------------------------- */
+
+enum { AWAIT, ANEXT = 2, N_SLOTS }; /* places in PyAsyncMethods */
+static unaryfunc originals[N_SLOTS];
+
+/* Steal a reference to an object that awaits a result; NULL passes through.  The code that runs
+ * gets the result. */
+static PyObject *mark_awaiting(PyObject *x)
+{
+    int owner = x ? owners_of_caller() : NOBODY;
+    if (owner < 0)
+        Py_CLEAR(x);
+    else if (owner != NOBODY)
+        iterator_mark(x, TAKEN);
+    return x;
+}
+
+static PyObject *await_marked(PyObject *x) { return mark_awaiting(originals[AWAIT](x)); }
+
+static PyObject *anext_marked(PyObject *x) { return mark_awaiting(originals[ANEXT](x)); }
+
+/* Replace a slot, unless the class has another function there than those before it. */
+static void replace_slot(PyTypeObject *class, int i, int number, unaryfunc replacement)
+{
+    unaryfunc now = (unaryfunc)PyType_GetSlot(class, number);
+    void **slot = ((struct type_struct *)class)->as_async + i;
+    if (!now || *slot != (void *)now || (originals[i] && now != originals[i]))
+        return;
+    originals[i] = now;
+    *slot = (void *)replacement;
+}
+
+static PyObject *convert_awaited(PyObject *self, PyObject *args)
+{
+    PyTypeObject *class, *awaiting;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!O!:convert_awaited", &PyType_Type, &class, &PyType_Type,
+                          &awaiting))
+        return NULL;
+    if (!layout_is_known())
+        Py_RETURN_NONE;
+    if (add_kind(awaiting, true) < 0)
+        return NULL;
+    if (PyType_GetSlot(class, Py_am_anext))
+        replace_slot(class, ANEXT, Py_am_anext, anext_marked);
+    else
+        replace_slot(class, AWAIT, Py_am_await, await_marked);
+    Py_RETURN_NONE;
+}
+
 static PyObject *set_iterators(PyObject *self, PyObject *classes)
 {
     (void)self;
-    if (!layout_is_known() || n_kinds)
+    if (!layout_is_known())
         Py_RETURN_NONE;
-    for (Py_ssize_t i = 0; i < PyTuple_Size(classes) && i < MAX_KINDS; i++) {
-        struct kind kind = {.class = (PyTypeObject *)PyTuple_GetItem(classes, i)};
-        for (int j = 0; j < N_DIRECTIONS; j++)
-            if (!(kind.marked[j] = derive(kind.class, (enum direction)j)))
-                return NULL;
-        Py_INCREF((PyObject *)kind.class);
-        kinds[n_kinds++] = kind;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(classes); i++) {
+        PyTypeObject *class = (PyTypeObject *)PyTuple_GetItem(classes, i);
+        if (add_kind(class, PyType_GetSlot(class, Py_am_await)) < 0)
+            return NULL;
     }
     Py_RETURN_NONE;
 }
@@ -210,5 +290,9 @@ PyMethodDef iterators_methods[] = {
     {"set_iterators", set_iterators, METH_O,
      "set_iterators(classes)\n--\n\n"
      "Convert the items of objects of these classes that cross a door."},
+    {"convert_awaited", convert_awaited, METH_VARARGS,
+     "convert_awaited(class, awaiting)\n--\n\n"
+     "Convert the results of futures or asynchronous generators of a class for the code that "
+     "awaits them, in objects of another class."},
     {NULL, NULL, 0, NULL},
 };

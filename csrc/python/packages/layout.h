@@ -53,7 +53,9 @@ struct type_struct { /* PyTypeObject */
     Py_ssize_t basicsize, itemsize;
     void *dealloc;
     Py_ssize_t vectorcall_offset;
-    void *getattr, *setattr, *as_async, *repr;
+    void *getattr, *setattr;
+    void **as_async;
+    void *repr;
     void **as_number, **as_sequence, **as_mapping;
     void *hash, *call, *str, *getattro, *setattro, *as_buffer;
     unsigned long flags;
