@@ -305,7 +305,7 @@ def reduce(
     array: Any,
     axes: int,
     keepdims: bool,
-    has_initial: bool,
+    initial: tuple[Any, Any] | None,
     type_number: int,
     result_number: int,
     out: Any = None,

@@ -170,21 +170,16 @@ def reduce_by(
         return NotImplemented
     is_sum = is_half and op in (_add, _multiply)
     accumulator = numpy.dtype(numpy.float32) if is_sum else wanted
-    result = _bridge.reduce(
+    return _bridge.reduce(
         op.operation,
         a,
         axes,
         keeps_dims,
-        has_initial,
+        (op, initial) if has_initial else None,
         accumulator.num,
         wanted.num,
-        None if has_initial else out,
+        out,
     )
-    if result is NotImplemented:
-        return NotImplemented
-    if has_initial:
-        result = op(result, initial, dtype=wanted)
-    return result
 
 
 def _is_in_other_order(

@@ -172,19 +172,31 @@ static PyObject *write_result(PyObject *result, PyObject *to)
     return status < 0 ? NULL : Py_NewRef(to);
 }
 
+/* Steal a reference to a result; return that of a ufunc for it and an initial value.  `initial`
+ * has both, or is None. */
+static PyObject *add_initial(PyObject *result, PyObject *initial)
+{
+    if (!result || result == Py_NotImplemented || initial == Py_None)
+        return result;
+    PyObject *whole = PyObject_CallFunctionObjArgs(PyTuple_GetItem(initial, 0), result,
+                                                   PyTuple_GetItem(initial, 1), NULL);
+    Py_DECREF(result);
+    return whole;
+}
+
 static PyObject *reduction_reduce(PyObject *module, PyObject *args)
 {
     (void)module;
     struct reduction r = {0};
-    int op, type_number, result_number, keeps_axes, has_initial;
-    PyObject *a, *to = Py_None, *out = NULL;
+    int op, type_number, result_number, keeps_axes;
+    PyObject *a, *initial, *to = Py_None, *out = NULL;
     int order[MX_MAX_NDIM];
     intptr_t strides[MX_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "iOIppii|O", &op, &a, &r.axes, &keeps_axes, &has_initial,
+    if (!PyArg_ParseTuple(args, "iOIpOii|O", &op, &a, &r.axes, &keeps_axes, &initial,
                           &type_number, &result_number, &to))
         return NULL;
     int status = read_reduction(&r, op, a, type_number);
-    r.begins_with_zero &= !has_initial;
+    r.begins_with_zero &= initial == Py_None;
     npy_intp n = 1;
     for (int i = 0; i < r.shape.ndim; i++)
         n *= r.axes >> i & 1 ? r.shape.dims[i] : 1;
@@ -203,7 +215,7 @@ static PyObject *reduction_reduce(PyObject *module, PyObject *args)
         Py_DECREF(total);
         status = out ? 1 : -1;
     }
-    return write_result(record_result(status, out), to);
+    return write_result(add_initial(record_result(status, out), initial), to);
 }
 
 /* Check whether NumPy's running results take less time: only floats have kernels, see
@@ -298,11 +310,12 @@ static PyObject *reduction_find(PyObject *module, PyObject *args)
 
 PyMethodDef reduction_methods[] = {
     {"reduce", reduction_reduce, METH_VARARGS,
-     "reduce(op, array, axes, keepdims, has_initial, type_number, result_number, out=None, /)"
+     "reduce(op, array, axes, keepdims, initial, type_number, result_number, out=None, /)"
      "\n--\n\nRecord the reduction of an array over axes (one bit each) with a row of ops.def, "
      "and its assignment to an array. It is computed in the dtype of type_number, and cast to "
-     "that of result_number. Return NotImplemented if it is not recorded. A caller with an "
-     "initial value other than 0 adds it."},
+     "that of result_number. Return NotImplemented if it is not recorded. `initial` is None, "
+     "or "
+     "a tuple: the ufunc, and a value of the result's dtype that is its last operand."},
     {"accumulate", accumulate, METH_VARARGS,
      "accumulate(op, array, axis, type_number, out=None, /)\n--\n\nRecord the running results "
      "along an axis, and their assignment to an array, or return NotImplemented."},
