@@ -30,6 +30,7 @@ from mxnp._bridge import (
     Function,
     Hook,
     is_comparing,
+    raise_handlers,
     set_checks,
     set_intercepted,
 )
@@ -416,7 +417,8 @@ def _set_checks(watcher: Watcher | None) -> None:
     def classify(function: Function) -> Verdict:
         try:
             operation = _of_function((function,), {})
-        except (TypeError, ValueError, IndexError, AttributeError):
+        except (TypeError, ValueError, IndexError, AttributeError) as error:
+            raise_handlers(error)
             return Verdict.ASK  # its name depends on its arguments
         return watcher.classify(operation)
 

@@ -23,7 +23,7 @@ import pytest
 from fuzz.grammar import write
 from fuzz.interrupts import simple_steps
 from fuzz.programs import Step, attempt, namespace
-from support.moments import at_each_line
+from support.moments import at_each_line, is_own
 from support.paths import ROOT, python_path
 from support.processes import end_of
 
@@ -234,6 +234,33 @@ def test_the_exception_of_a_handler_reaches_the_program(
             pass
 
     assert sum(at_each_line(call, fail)) > 0
+    assert not lost
+
+
+@pytest.mark.parametrize("error", [ValueError, Stop])
+@pytest.mark.parametrize("text", ["np.add(w, b)", "w[1:].__setitem__(0, b[0])"])
+def test_the_exception_of_a_handler_passes_checks(
+    text: str, error: type[BaseException]
+) -> None:
+    """Checks of a call ask for its name, and wait for its arrays."""
+    lost, is_inside = [], False
+
+    def fail() -> None:
+        lost.append(traceback.extract_stack()[-3])
+        raise error("handled")
+
+    def call() -> None:
+        nonlocal is_inside
+        w, b = mxnp.arange(N)[mxnp.arange(3)] * 2, mxnp.ones(3)
+        with mxnp.verify():
+            is_inside = True
+            try:
+                eval(text, {"np": mxnp, "w": w, "b": b})
+            except error:
+                lost.pop()
+            is_inside = False
+
+    assert sum(at_each_line(call, fail, lambda code: is_inside and is_own(code))) > 0
     assert not lost
 
 

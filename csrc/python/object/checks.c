@@ -7,6 +7,7 @@
  */
 #include "python/object/checks.h"
 #include "python/base/dtypes.h"
+#include "python/base/refusal.h"
 #include "python/direct/arrays.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
@@ -111,10 +112,8 @@ static bool admit_array(struct check *check, PyObject *x)
     for (int i = 0; i < check->n_saved; i++)
         if (check->saved[i].owner == x)
             return true;
-    if (is_array(x) && (as_array(x)->is_standard || queue_before_write(x) < 0)) {
-        PyErr_Clear(); /* the call raises the error again */
+    if (is_array(x) && (as_array(x)->is_standard || queue_before_write(x) < 0))
         return false;
-    }
     if (!is_simple(elements(x)))
         return kind != CHECK_NUMPY;
     if (check->n_saved == CHECK_ARRAYS)
@@ -303,9 +302,8 @@ enum verdict checks_before(struct check *check, const struct operation_check *op
     check->block = NULL;
     if (admit_call(check) && save(check))
         return CHECK_CALL;
-    PyErr_Clear(); /* the call raises the error again */
     checks_end(check);
-    return CHECK_ASK;
+    return refusal_drop() < 0 ? CHECK_FAILED : CHECK_ASK; /* the call raises a refusal again */
 }
 
 void checks_end(struct check *check)
@@ -420,7 +418,8 @@ static bool are_same(PyObject *ours, PyObject *theirs, bool is_view)
     return true;
 }
 
-/* Check whether NumPy's settings of floating-point errors neither raise, call nor log. */
+/* Check whether NumPy's settings of floating-point errors neither raise, call nor log.  The
+ * answer is no if an exception is set. */
 static bool settings_are_plain(void)
 {
     PyObject *value = PyObject_CallNoArgs(get_settings);
@@ -562,14 +561,15 @@ static void undo_reference(struct check *check)
 static int checks_compare(struct check *check, PyObject *result)
 {
     if (!settings_are_plain())
-        return 0;
+        return PyErr_Occurred() ? -1 : 0;
     checks_rewind(check);
     PyObject *theirs = call_quietly(check);
     bool is_same =
         theirs &&
         are_same(result, theirs, check->is_basic && check->operation.role == ROLE_GET_ITEM) &&
         changes_are_same(check);
-    if (!is_same && (theirs || PyErr_ExceptionMatches(PyExc_Exception))) {
+    if (!is_same &&
+        (theirs || (PyErr_ExceptionMatches(PyExc_Exception) && !refusal_is_handlers()))) {
         PyErr_Clear();
         undo_reference(check);
     }
@@ -683,7 +683,12 @@ int checks_after(struct check *check, PyObject *result)
     bool has_failed = !result || (!queue_is_idle() && queue_flush() < 0);
     PyErr_Fetch(&type, &error, &traceback);
     bool has_same_sizes = note_changes(check);
-    PyErr_Clear();
+    if (refusal_drop() < 0) {
+        Py_XDECREF(type);
+        Py_XDECREF(error);
+        Py_XDECREF(traceback);
+        return -1;
+    }
     if (has_failed) {
         PyErr_Restore(type, error, traceback);
         return -1;
@@ -705,8 +710,7 @@ enum verdict checks_function(PyObject *function)
     PyObject *answer = classify ? PyObject_CallFunctionObjArgs(classify, function, NULL) : NULL;
     enum verdict verdict = answer ? (enum verdict)PyLong_AsLong(answer) : CHECK_ASK;
     Py_XDECREF(answer);
-    PyErr_Clear();
-    return verdict;
+    return refusal_drop() < 0 ? CHECK_FAILED : verdict;
 }
 
 static void keep(PyObject **place, PyObject *value)

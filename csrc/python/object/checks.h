@@ -48,9 +48,10 @@ struct check {
 };
 
 enum verdict {
-    CHECK_ASK,  /* the watchers have to be asked before the call */
-    CHECK_SKIP, /* nothing is checked */
-    CHECK_CALL, /* checks_after has to be called after the call */
+    CHECK_ASK,    /* the watchers have to be asked before the call */
+    CHECK_SKIP,   /* nothing is checked */
+    CHECK_CALL,   /* checks_after has to be called after the call */
+    CHECK_FAILED, /* an exception is set */
 };
 
 /* Prepare the check of a call.  `calls` counts the calls of the operation. */

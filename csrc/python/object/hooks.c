@@ -7,6 +7,7 @@
  */
 #include "python/object/hooks.h"
 #include "ir/ops.h"
+#include "python/base/refusal.h"
 #include "python/base/state.h"
 #include "python/base/types.h"
 #include "python/object/checks.h"
@@ -123,7 +124,7 @@ static PyObject *call_checked(const struct hook *hook, const struct call *call,
     int is_right = checks_after(check, result);
     if (is_right < 0)
         Py_CLEAR(result);
-    if (is_right < 1)
+    if (is_right == 0 || (is_right < 0 && !refusal_is_handlers()))
         result = ask_afterwards(hook, call, check, result);
     checks_end(check);
     return result;
@@ -134,9 +135,12 @@ static enum verdict examine(struct function *f, const struct call *call,
                             struct operation_check *operation)
 {
     if (f->check_epoch != checks_epoch) {
+        enum verdict verdict = checks_function((PyObject *)f);
+        if (verdict == CHECK_FAILED)
+            return verdict;
         f->check_epoch = checks_epoch;
         f->n_checked = 0;
-        f->verdict = (unsigned char)checks_function((PyObject *)f);
+        f->verdict = (unsigned char)verdict;
     }
     const struct mx_op_row *row = f->operation >= 0 ? core->mx_op_get(f->operation) : NULL;
     bool has_no_out = row && !call->names && call->n == (size_t)row->nin;
@@ -157,6 +161,8 @@ static PyObject *call_reported(struct hook *hook, const struct call *call)
         given.args++;
         given.n--;
         enum verdict verdict = examine(f, &given, &operation);
+        if (verdict == CHECK_FAILED)
+            return NULL;
         if (verdict == CHECK_SKIP)
             return call_original(hook, call);
         if (verdict == CHECK_ASK)
@@ -168,6 +174,8 @@ static PyObject *call_reported(struct hook *hook, const struct call *call)
         return call_original(hook, call);
     case CHECK_CALL:
         return call_checked(hook, call, &check);
+    case CHECK_FAILED:
+        return NULL;
     default:
         return call_watched(hook, call);
     }
