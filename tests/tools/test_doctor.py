@@ -310,6 +310,8 @@ REFUSED = {
     "scattered": "for i in range(n): h[k[i]] = x[i]",
     "guarded index": "for i in range(n):\n    if k[i] < 40: y[i] = x[k[i]]",
     "chained": "for i in range(n):\n    if -1 < x[i] < 1: y[i] = x[i]",
+    "named argument": "for i in range(n): y[i] = np.maximum(x[i], w[i], dtype='f4')",
+    "unpacked arguments": "for i in range(n): y[i] = np.maximum(*[x[i], w[i]])",
     "a list": "v = [1.0] * n\nfor i in range(n): y[i] = v[i]",
 }
 
