@@ -5,7 +5,7 @@ import sys
 import threading
 import warnings
 from operator import attrgetter
-from signal import SIGINT, raise_signal
+from signal import SIGINT, default_int_handler, raise_signal, signal
 
 import numpy as np
 import pytest
@@ -601,8 +601,16 @@ def test_nothing_is_divided_within_a_divided_call(threads, monkeypatch):
     assert inside == [0]
 
 
-def test_an_interrupt_ends_a_call(threads, monkeypatch):
-    with monkeypatch.context() as m:  # Python's own handler, which has no frame
+@pytest.fixture
+def python_handles_interrupts():
+    """Install Python's handler, which has no frame. A shell may have had SIGINT ignored."""
+    before = signal(SIGINT, default_int_handler)
+    yield
+    signal(SIGINT, before)
+
+
+def test_an_interrupt_ends_a_call(threads, monkeypatch, python_handles_interrupts):
+    with monkeypatch.context() as m:
         m.setattr(entries, "_FRAMES", SIGINT)
         m.setattr(entries, "_descend", raise_signal)
         with pytest.raises(KeyboardInterrupt):
