@@ -1,11 +1,11 @@
 """Large calls of SciPy that threads divide: the same bits, errors and warnings."""
 
 import copy
+import signal as signals
 import sys
 import threading
 import warnings
 from operator import attrgetter
-from signal import SIGINT, default_int_handler, raise_signal, signal
 
 import numpy as np
 import pytest
@@ -604,15 +604,15 @@ def test_nothing_is_divided_within_a_divided_call(threads, monkeypatch):
 @pytest.fixture
 def python_handles_interrupts():
     """Install Python's handler, which has no frame. A shell may have had SIGINT ignored."""
-    before = signal(SIGINT, default_int_handler)
+    before = signals.signal(signals.SIGINT, signals.default_int_handler)
     yield
-    signal(SIGINT, before)
+    signals.signal(signals.SIGINT, before)
 
 
 def test_an_interrupt_ends_a_call(threads, monkeypatch, python_handles_interrupts):
     with monkeypatch.context() as m:
-        m.setattr(entries, "_FRAMES", SIGINT)
-        m.setattr(entries, "_descend", raise_signal)
+        m.setattr(entries, "_FRAMES", signals.SIGINT)
+        m.setattr(entries, "_descend", signals.raise_signal)
         with pytest.raises(KeyboardInterrupt):
             ndimage.gaussian_filter(IMAGE, 2)
     assert threads.compare(ndimage.gaussian_filter, IMAGE, 2)
