@@ -89,6 +89,12 @@ def test_methods_of_ufuncs(xp: ModuleType, name: str, size: int) -> Any:
     return results
 
 
+def test_updates_with_two_outputs_are_refused() -> None:
+    a = mxnp.arange(N * 1.0)
+    with pytest.raises(ValueError, match="Only single output ufuncs"):
+        mxnp.divmod.at(a, mxnp.array([1, 1, 3]), 2.0)
+
+
 @pytest.mark.sampled(4)
 @pytest.mark.skipif(ON_GPU, reason="updates on a GPU raise no conditions")
 @pytest.mark.parametrize("name", ["divide", "floor_divide", "remainder", "power"])
