@@ -36,6 +36,16 @@ def load_ipython_extension(shell: object) -> None:
     notebook.load(shell)
 
 
+def _divide_calls(scipy: object) -> None:
+    """Divide large calls of SciPy among threads."""
+    from ._engine import environment
+
+    if environment.get("MXNP_SCIPY") == "1":
+        from ._packages import placing  # most programs do not need it
+
+        placing.load()
+
+
 _collects = _gc.isenabled()
 _gc.disable()  # for the imports, whose many new objects are no garbage
 try:
@@ -50,7 +60,6 @@ try:
         from . import _gpu as _gpu
     from . import _jit as _jit
     from . import _numpy_layer as _numpy_layer
-    from . import _packages as _packages
     from . import _routines as _routines
     from . import array_namespace as array_namespace
     from ._array.at import At as _At
@@ -103,7 +112,7 @@ try:
     # `from mxnp import *` imports the names that `from numpy import *` does.
     __all__ = list(_numpy.__all__)
     _adapters.adapt_packages()  # packages that are imported already use mxnp
-    _packages.load()
+    _adapters.when_imported("scipy", _divide_calls)
     _door.load()  # last: from here on the calls of the program are seen
 finally:
     if _collects:
