@@ -271,9 +271,7 @@ def _globals_of(name: str) -> dict[str, Any]:
     """
     if name not in _globals:
         original = vars(sys.modules[name])
-        original.setdefault(
-            "__warningregistry__", {}
-        )  # shared: a warning is shown once
+        original.setdefault("__warningregistry__", {})  # shared: shown once
         own = {key: value for key, value in original.items() if key.startswith("__")}
         _globals[name] = {**own, "type": _class_of}
     return _globals[name]

@@ -19,7 +19,7 @@ labels = rng.integers(0, 20, n)
 
 
 class Program(NamedTuple):
-    """A program, the finding, and the lines that replace those of the finding."""
+    """A program, the finding, and the lines that take the place of its lines."""
 
     text: str
     pattern: str
