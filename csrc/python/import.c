@@ -21,7 +21,6 @@ struct hook {
 static struct hook import_hook;
 static bool import_hook_is_over_pythons; /* its original is Python's own function */
 static struct hook import_module_hook;
-static struct hook loading_hook;
 
 /* Check whether a name is that of a module of NumPy, or a relative name that may be one. */
 static bool is_numpy(PyObject *name)
@@ -108,9 +107,18 @@ static PyMethodDef import_module_def = {
     "import_module", FUNCTION(import_module), METH_VARARGS | METH_KEYWORDS,
     PyDoc_STR("import_module(name, package=None)\n--\n\nImport a module.")};
 
+/* Without a self, a function is printed and pickled like a function of its module. */
+static PyObject *function_of(const char *owner, PyMethodDef *def)
+{
+    PyObject *module = PyUnicode_FromString(owner);
+    PyObject *function = module ? PyCFunction_NewEx(def, NULL, module) : NULL;
+    Py_XDECREF(module);
+    return function;
+}
+
 static PyObject *hook(struct hook *hook, PyMethodDef *def, const char *owner, PyObject *args)
 {
-    PyObject *original, *replace, *module;
+    PyObject *original, *replace;
     struct hook before = *hook;
     if (!PyArg_ParseTuple(args, "OO", &original, &replace))
         return NULL;
@@ -118,13 +126,7 @@ static PyObject *hook(struct hook *hook, PyMethodDef *def, const char *owner, Py
     hook->replace = Py_NewRef(replace);
     Py_XDECREF(before.original);
     Py_XDECREF(before.replace);
-    module = PyUnicode_FromString(owner);
-    if (!module)
-        return NULL;
-    /* Without a self, it is printed and pickled like a function of that module. */
-    PyObject *function = PyCFunction_NewEx(def, NULL, module);
-    Py_DECREF(module);
-    return function;
+    return function_of(owner, def);
 }
 
 static PyObject *hook_import(PyObject *module, PyObject *args)
@@ -148,6 +150,8 @@ static PyObject *hook_import_module(PyObject *module, PyObject *args)
  * more.  A program's own modules may compute for hours and are left alone. */
 enum { LEAST_COLLECTED = 50000 };
 
+static PyObject *find_and_load; /* importlib's function */
+static PyObject *get_threshold, *set_threshold;
 static int usual_threshold; /* the program's, while it is raised, or 0 */
 
 /* The package of a module that this thread is loading, or NULL. */
@@ -158,13 +162,11 @@ static _Thread_local PyObject *awaited;
 static int exchange_threshold(int least, int most, int value)
 {
     int before = 0, second, third;
-    PyObject *collector = PyImport_ImportModule("gc"), *done = NULL;
-    PyObject *all = collector ? PyObject_CallMethod(collector, "get_threshold", NULL) : NULL;
+    PyObject *all = PyObject_CallNoArgs(get_threshold), *done = NULL;
     if (all && PyArg_ParseTuple(all, "iii", &before, &second, &third) && before >= least &&
         before <= most)
-        done = PyObject_CallMethod(collector, "set_threshold", "iii", value, second, third);
+        done = PyObject_CallFunction(set_threshold, "iii", value, second, third);
     bool is_set = done != NULL;
-    Py_XDECREF(collector);
     Py_XDECREF(all);
     Py_XDECREF(done);
     PyErr_Clear();
@@ -210,7 +212,7 @@ static PyObject *outermost(PyObject *name)
 static PyObject *load(PyObject *self, PyObject *args)
 {
     (void)self;
-    PyObject *original = Py_NewRef(loading_hook.original), *before = awaited;
+    PyObject *original = Py_NewRef(find_and_load), *before = awaited;
     PyObject *name = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : Py_None;
     PyObject *package = usual_threshold ? NULL : outermost(name);
     if (package) {
@@ -233,10 +235,21 @@ static PyMethodDef loading_def = {
     "_find_and_load", load, METH_VARARGS,
     PyDoc_STR("_find_and_load(name, import_)\n--\n\nFind and load the module.")};
 
-static PyObject *hook_loading(PyObject *module, PyObject *args)
+static PyObject *hook_loading(PyObject *module, PyObject *original)
 {
     (void)module;
-    return hook(&loading_hook, &loading_def, "importlib._bootstrap", args);
+    PyObject *before = find_and_load;
+    PyObject *collector = get_threshold ? NULL : PyImport_AddModule("gc"); /* it is loaded */
+    if (collector) {
+        set_threshold = PyObject_GetAttrString(collector, "set_threshold");
+        get_threshold =
+            set_threshold ? PyObject_GetAttrString(collector, "get_threshold") : NULL;
+    }
+    if (!get_threshold)
+        return NULL;
+    find_and_load = Py_NewRef(original);
+    Py_XDECREF(before);
+    return function_of("importlib._bootstrap", &loading_def);
 }
 
 /* -- Extension modules -------------------------------------------------------------- */
@@ -389,8 +402,8 @@ static PyMethodDef module_methods[] = {
     {"hook_import_module", hook_import_module, METH_VARARGS,
      PyDoc_STR("hook_import_module(original, replace)\n--\n\n"
                "Return an importlib.import_module that does the same.")},
-    {"hook_loading", hook_loading, METH_VARARGS,
-     PyDoc_STR("hook_loading(original, unused)\n--\n\n"
+    {"hook_loading", hook_loading, METH_O,
+     PyDoc_STR("hook_loading(original)\n--\n\n"
                "Return a function that loads a module as importlib's function does, while the\n"
                "garbage collector waits if it is of an installed package.")},
     {"hook_extensions", hook_extensions, METH_O,

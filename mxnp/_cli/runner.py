@@ -257,16 +257,18 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
         # A program that does not call install() does not import it.
         from mxnp import _import
 
-        hooks: tuple[tuple[str, Callable[..., Any], Any], ...] = (
-            ("__import__", _import.hook_import, _replace_imported),
-            ("import_module", _import.hook_import_module, _replace_import_module),
-            ("_find_and_load", _import.hook_loading, None),
-        )
-        for name, hook, replace in hooks:
+        hooks: dict[str, Callable[[Any], Any]] = {
+            "__import__": lambda f: _import.hook_import(f, _replace_imported),
+            "import_module": lambda f: _import.hook_import_module(
+                f, _replace_import_module
+            ),
+            "_find_and_load": _import.hook_loading,
+        }
+        for name, hook in hooks.items():
             # Our function is still in use if other code wrapped it before uninstall().
             if name not in _hooks:
                 original = getattr(_MODULES[name], name)
-                _hooks[name] = (hook(original, replace), original)
+                _hooks[name] = (hook(original), original)
                 setattr(_MODULES[name], name, _hooks[name][0])
         set_rules(rules)
         for name in _SPAWNERS:
