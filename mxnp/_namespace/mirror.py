@@ -110,12 +110,29 @@ def keep_modules() -> None:
     _own_modules.update((name, sys.modules[name]) for name in names)
 
 
+def _attach(counterpart: Function, row: str) -> None:
+    """Add the ways of its row, whose modules are imported at the first use."""
+    from .ways import attach
+
+    attach(counterpart, row)
+
+
+def _attach_without_modules(counterpart: Function, row: str) -> None:
+    """Do the same with modules that a program has removed or replaced."""
+    missing = {n: m for n, m in _own_modules.items() if sys.modules.get(n) is not m}
+    others = {name: sys.modules[name] for name in missing if name in sys.modules}
+    sys.modules.update(missing)
+    try:
+        _attach(counterpart, row)
+        keep_modules()
+    finally:
+        for name in missing:
+            del sys.modules[name]
+        sys.modules.update(others)
+
+
 def _prepare(counterpart: Function, row: str) -> None:
     """Add its names, and the ways of its row, to a function."""
-    if sys.modules.get("mxnp") is not _own_modules.get("mxnp"):
-        sys.modules.update(_own_modules)
-    from .ways import attach  # the table of functions, which a first use needs
-
     original = counterpart.__wrapped__
     if isinstance(counterpart, ufunc):
         counterpart.__name__ = original.__name__
@@ -125,7 +142,10 @@ def _prepare(counterpart: Function, row: str) -> None:
     elif isinstance(counterpart, Method):
         counterpart.__name__, counterpart.__doc__ = row.split(".")[1], original.__doc__
         counterpart.__qualname__, counterpart.__module__ = row, "mxnp"
-    attach(counterpart, row)
+    are_loaded = sys.modules.get("mxnp") is _own_modules.get("mxnp")
+    (_attach if are_loaded or not _own_modules else _attach_without_modules)(
+        counterpart, row
+    )
 
 
 set_preparation(_prepare, core.loading)

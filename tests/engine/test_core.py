@@ -147,6 +147,10 @@ try:
 except ImportError as error:
     print(error)
 print(x.sum(), np.median(x))
+assert "mxnp" not in sys.modules
+sys.modules["mxnp"] = None
+np.kron(x[:2], x[:2])
+assert sys.modules["mxnp"] is None
 """
 
 
