@@ -287,14 +287,16 @@ def test_one_element_less_as_many_and_one_more(
     kind, path, size, *part = border.split()
     itemsize = numpy.dtype(dtype).itemsize if size in IN_BYTES else 1
     length = constant(path, size) // itemsize
+    step = constant(path, part[0]) // itemsize if part else length
     before, threads = _bridge.set_threshold(1), mxnp.get_num_threads()
     found = []
-    for n in sizes(length):
-        mxnp.set_num_threads(3 + n % 2)
-        step = constant(path, part[0]) // itemsize if part else length
-        names = names_of(xp, n, step, dtype)
-        for statement in STATEMENTS[kind].strip().splitlines():
-            found.append(outcome(statement, names))
-    mxnp.set_num_threads(threads)
-    _bridge.set_threshold(before)
+    try:
+        for n in sizes(length):
+            mxnp.set_num_threads(3 + n % 2)
+            names = names_of(xp, n, step, dtype)
+            for statement in STATEMENTS[kind].strip().splitlines():
+                found.append(outcome(statement, names))
+    finally:
+        mxnp.set_num_threads(threads)
+        _bridge.set_threshold(before)
     return found
