@@ -16,7 +16,11 @@ if _PathFinder.find_spec("mxnp._core", __path__) is None:
         if _package not in __path__ and _path.isdir(_package):  # noqa: PTH112
             __path__.append(_package)
 
-if getattr(_sys, "argv", [])[:1] == ["-m"] and not _sys.flags.safe_path:
+_argv = getattr(_sys, "argv", [])
+# Python has found the module to run in the arguments, and looks for it.
+_is_command = _argv[:1] == ["-m"] and _sys.orig_argv[-len(_argv) :][:1] == ["mxnp"]
+
+if _argv[:1] == ["-m"] and not _sys.flags.safe_path:
     from ._cli import own_imports as own_imports  # before any other
 
     del own_imports
@@ -114,6 +118,8 @@ try:
     _adapters.adapt_packages()  # packages that are imported already use mxnp
     _adapters.when_imported("scipy", _divide_calls)
     _door.load()  # last: from here on the calls of the program are seen
+    if _is_command:
+        _gc.freeze()  # or the first collection would look at all that is loaded
 finally:
     if _collects:
         _gc.enable()

@@ -68,6 +68,29 @@ def test_the_command_imports_only_what_it_needs(tmp_path: Path) -> None:
     assert not later.intersection(imported).difference(alone.splitlines())
 
 
+@pytest.mark.parametrize(
+    ("command", "most"), [(["-m", "mxnp"], 15_000), (["-m", "package.mxnp"], 100_000)]
+)
+def test_the_collector_does_not_look_at_what_the_command_has_loaded(
+    tmp_path: Path, command: list[str], most: int
+) -> None:
+    """What a program has made before it imports mxnp is looked at."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import gc\n"
+        "seen = []\n"
+        "gc.callbacks.append(lambda phase, _: seen.append(len(gc.get_objects())))\n"
+    )
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("import mxnp")
+    program = tmp_path / "program.py"
+    program.write_text("import sitecustomize; print(max(sitecustomize.seen))")
+    (package / "mxnp.py").write_text(program.read_text())
+    end = end_of(*command, program, PYTHONPATH=str(tmp_path))
+    assert end.status == 0, end.err
+    assert most // 5 < int(end.out) < most
+
+
 @pytest.mark.parametrize("first", ["np.median([3, 1, 2])", "np.median.layer_factor"])
 def test_a_function_is_prepared_at_its_first_use(first: str) -> None:
     """An interrupt, which may come at any time, does not leave it half prepared."""
