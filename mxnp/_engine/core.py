@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from os import path
-from types import ModuleType
-from typing import Any, NamedTuple
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 # Not with pathlib, whose import takes 3 ms.
 _PACKAGE = path.dirname(path.dirname(path.abspath(__file__)))  # noqa: PTH100, PTH120
@@ -349,7 +349,7 @@ def write_code(key: bytes, code: bytes) -> None:
 # -- Groups of the last flush ----------------------------------------------------------
 
 
-class Group(NamedTuple):
+class Group(SimpleNamespace):
     """A group of operations, which ran as one pass over memory."""
 
     operations: tuple[str, ...]
@@ -382,17 +382,17 @@ def last_flush() -> list[Group]:
     while lib.mx_flush_stats_get(len(groups), row):
         groups.append(
             Group(
-                tuple(
+                operations=tuple(
                     operation_name(_text(row.names[i]), row.kinds[i])
                     for i in range(row.n_operations)
                 ),
-                tuple(row.shape[0 : row.ndim]),
-                row.n_temporaries,
-                row.bytes_read,
-                row.bytes_written,
-                row.n_threads,
-                row.n_compiled,
-                row.nanoseconds / 1e9,
+                shape=tuple(row.shape[0 : row.ndim]),
+                temporaries=row.n_temporaries,
+                bytes_read=row.bytes_read,
+                bytes_written=row.bytes_written,
+                threads=row.n_threads,
+                compiled=row.n_compiled,
+                seconds=row.nanoseconds / 1e9,
             )
         )
     return groups

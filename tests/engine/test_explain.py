@@ -90,7 +90,16 @@ def test_figures_have_three_digits(
     nbytes: int, seconds: float, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mxnp.synchronize()
-    group = core.Group(("add",), (2, 3), 0, nbytes, nbytes, 2, 0, seconds)
+    group = core.Group(
+        operations=("add",),
+        shape=(2, 3),
+        temporaries=0,
+        bytes_read=nbytes,
+        bytes_written=nbytes,
+        threads=2,
+        compiled=0,
+        seconds=seconds,
+    )
     monkeypatch.setattr(explain, "last_flush", lambda: [group])
     assert explained() == (
         f"Last flush: 1 operation in 1 group, {expected}\n"
