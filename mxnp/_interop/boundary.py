@@ -26,9 +26,10 @@ from mxnp._bridge import (
 from mxnp._engine import core
 from mxnp._import import hook_extensions, mentions_arrays
 
-# mxnp calls NumPy with NumPy arrays, and its own modules know both kinds of arrays. A
-# package calls NumPy's random generators with arrays of the program.
-_OWN = {"numpy", "mxnp"}
+# mxnp calls NumPy with NumPy arrays, its own modules know both kinds of arrays, and the
+# module of cffi, which mxnp always loads, knows none. A package calls NumPy's random
+# generators with arrays of the program.
+_OWN = {"numpy", "mxnp", "_cffi_backend"}
 _RANDOM = "numpy.random."
 
 # They find arrays in the memory of the GPU, by the protocols of mxnp arrays.
