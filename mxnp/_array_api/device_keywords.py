@@ -17,7 +17,6 @@ from mxnp._engine import core
 from mxnp._engine.devices import GPU, check_device, devices, get_device
 from mxnp._namespace.mirror import find_counterpart
 
-from . import exchange
 from .standard import extend
 
 # The dtypes of new arrays on the GPU, instead of default dtypes that it lacks.
@@ -144,4 +143,6 @@ if GPU in devices():
     ndarray.device = property(_get_device, _set_device)  # type: ignore[attr-defined]
     ndarray.to_device = _to_device  # type: ignore[attr-defined]
     if core.gpu_has_own_memory():
+        from . import exchange  # few machines need it
+
         exchange.register()
