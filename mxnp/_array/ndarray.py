@@ -16,7 +16,7 @@ import numpy
 from mxnp._bridge import Array, frameless, raise_handlers, unwrap, wrap
 from mxnp._engine.frames import frameless_members
 
-__all__ = ["described", "ndarray", "unwrap", "wrap"]
+__all__ = ["described", "is_number", "ndarray", "unwrap", "wrap"]
 
 
 @frameless_members
@@ -139,6 +139,11 @@ def _has_metadata(dtype: numpy.dtype[Any]) -> bool:
     if dtype.subdtype is not None:
         parts.append(dtype.base)
     return bool(dtype.metadata) or any(map(_has_metadata, parts))
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a Python number or a NumPy scalar."""
+    return isinstance(value, (bool, int, float, complex, numpy.number))
 
 
 @functools.cache

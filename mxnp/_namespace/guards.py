@@ -8,11 +8,10 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
-from mxnp._array.ndarray import ndarray
+from mxnp._array.ndarray import is_number, ndarray
 from mxnp._array.ufunc import ufunc
 
 from .mirror import find_counterpart
-from .ordinary import is_number
 
 
 def _choose_take(original: Any) -> Callable[..., Any]:

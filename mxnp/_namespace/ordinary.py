@@ -14,17 +14,12 @@ from typing import Any, TypeVar
 
 import numpy
 
-from mxnp._array.ndarray import ndarray
+from mxnp._array.ndarray import is_number, ndarray
 from mxnp._bridge import is_dtype_name
 
 NO_VALUE = numpy._NoValue  # NumPy's default where None is a value
 
 _Form = TypeVar("_Form", bound=Callable[..., Any])
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a Python number or a NumPy scalar."""
-    return isinstance(value, (bool, int, float, complex, numpy.number))
 
 
 def _is_flag(value: Any) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
-from mxnp._array.ndarray import ndarray
-from mxnp._namespace.ordinary import NO_VALUE, is_number
+from mxnp._array.ndarray import is_number, ndarray
+from mxnp._namespace.ordinary import NO_VALUE
 
 
 def is_core_dtype(dtype: numpy.dtype[Any]) -> bool:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
-from mxnp._array.ndarray import ndarray
+from mxnp._array.ndarray import is_number, ndarray
 from mxnp._array.ufunc import named
 from mxnp._namespace.mirror import find_counterpart
-from mxnp._namespace.ordinary import NO_VALUE, is_number
+from mxnp._namespace.ordinary import NO_VALUE
 
 from .arguments import (
     find_axis,

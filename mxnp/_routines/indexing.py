@@ -7,11 +7,10 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
-from mxnp._array.ndarray import ndarray
+from mxnp._array.ndarray import is_number, ndarray
 from mxnp._array.ufunc import named, ufunc
 from mxnp._bridge import ASSIGN, CLAMP, IN_BOUNDS, MODULO, NEAREST
 from mxnp._engine.core import get_num_threads
-from mxnp._namespace.ordinary import is_number
 
 from .arguments import (
     find_axis,

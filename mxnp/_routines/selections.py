@@ -11,8 +11,7 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
-from mxnp._array.ndarray import ndarray
-from mxnp._namespace.ordinary import is_number
+from mxnp._array.ndarray import is_number, ndarray
 
 from .arguments import fits, is_core_dtype
 
