@@ -334,6 +334,9 @@ FUNCTIONS = [
     lambda xp, x: (xp.multiply(x, x, out=xp.empty_like(x)), x), lambda xp, x: xp.add(x, x, out=x[:1]),
     lambda xp, x: add_to_part(x, slice(1, None)), lambda xp, x: add_to_part(x, (Ellipsis, 0)),
     lambda xp, x: add_to_part(x, slice(None, None, 2)), lambda xp, x: x[None, 0], lambda xp, x: x[0, None, ...],
+    lambda xp, x: (x.real, x.imag), lambda xp, x: xp.trace(x), lambda xp, x: x.diagonal().copy(),
+    lambda xp, x: xp.roll(x, 2), lambda xp, x: xp.roll(x, -1, 0), lambda xp, x: xp.roll(x, 1, -1),
+    lambda xp, x: xp.count_nonzero(x > 1), lambda xp, x: xp.vdot(x.ravel(), x.ravel()),
 ]  # fmt: skip
 
 

@@ -58,6 +58,7 @@ struct function {
     bool takes_axis;                 /* by `direct`, as its second argument */
     number_test *gives_number;       /* for an array, or NULL: see direct/functions.c */
     direct_call *glance;             /* called when an array is large, or NULL: it may decide */
+    bool passes_queue;               /* `direct` takes recorded sizes too if nothing waits */
     PyObject *choose;         /* a function that returns the callable for given arguments */
     PyObject *implementation; /* called first when an array is large: it may record */
     PyObject *layer;          /* NumPy's code over mxnp arrays, called next: see run_layer() */

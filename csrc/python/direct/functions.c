@@ -16,6 +16,7 @@
 #define MOST_NDIM 4
 
 static struct uniform_loops clip; /* the ufunc of numpy.clip */
+static bool counts_are_python;    /* the integers of numpy.count_nonzero, before NumPy 2.4 */
 
 static int answer(PyObject *result, PyObject **out)
 {
@@ -191,16 +192,36 @@ static bool is_small_contiguous(PyObject *a)
            array_size(np_array_of(a)) > 0;
 }
 
+/* Return the distance in bytes of the elements of a contiguous array, or of a vector with gaps
+ * between its elements, or 0 for another array. */
+static npy_intp step_of(PyObject *a)
+{
+    if (is_contiguous(a))
+        return PyArray_ITEMSIZE(np_array_of(a));
+    const PyArrayObject *np_array = np_array_of(a);
+    bool is_line = PyArray_NDIM(np_array) == 1 && PyArray_ISALIGNED(np_array) &&
+                   recycle_is_plain(np_array) && PyArray_STRIDE(np_array, 0) > 0;
+    return is_line ? PyArray_STRIDE(np_array, 0) : 0;
+}
+
+/* Copy the elements of an array that `step_of` accepts. */
 static int call_copy(PyObject *const *args, size_t n, PyObject **result)
 {
-    if (n != 1 || !is_small_contiguous(args[0]))
+    npy_intp step = n == 1 && is_array(args[0]) ? step_of(args[0]) : 0;
+    if (step == 0)
         return 0;
     PyArrayObject *from = queue_ready(args[0]);
     int row = recycle_row(PyArray_DESCR(from));
+    npy_intp size = array_size(from);
+    if (row < 0 || size == 0)
+        return 0;
     PyObject *to = recycle_new(row, PyArray_NDIM(from), PyArray_DIMS(from));
     if (!to)
         return -1;
-    memcpy(PyArray_DATA((PyArrayObject *)to), PyArray_DATA(from), (size_t)PyArray_NBYTES(from));
+    struct view line = {.data = PyArray_DATA((PyArrayObject *)to), .ndim = 1};
+    line.shape[0] = size;
+    line.strides[0] = dtype_itemsizes[row];
+    arrays_copy(&line, PyArray_BYTES(from), &step, dtype_itemsizes[row]);
     return answer(recycle_wrap(to), result);
 }
 
@@ -315,6 +336,58 @@ static int call_transpose(PyObject *const *args, size_t n, PyObject **result)
     return answer(items_new_view(args[0], &view), result);
 }
 
+/* Return a view of the real or imaginary parts of complex numbers.  The real part of another
+ * array is the array. */
+static int call_part(PyObject *a, bool is_imaginary, PyObject **result)
+{
+    int row = is_array(a) ? recycle_row(PyArray_DESCR(np_array_of(a))) : -1;
+    if (row >= 0 && !dtype_is_complex(row) && !is_imaginary)
+        return answer(Py_NewRef(a), result);
+    PyArrayObject *np_array = row < 0 ? NULL : queue_ready(a);
+    if (row < 0 || !dtype_is_complex(row) || PyArray_NDIM(np_array) > MOST_NDIM ||
+        !recycle_is_plain(np_array))
+        return 0;
+    int part = row == ROW_complex64 ? ROW_float32 : ROW_float64;
+    struct view view;
+    view.data = PyArray_BYTES(np_array) + (is_imaginary ? dtype_itemsizes[part] : 0);
+    view.ndim = PyArray_NDIM(np_array);
+    for (int axis = 0; axis < view.ndim; axis++) {
+        view.shape[axis] = PyArray_DIM(np_array, axis);
+        view.strides[axis] = PyArray_STRIDE(np_array, axis);
+    }
+    return answer(items_new_view_as(a, recycle_dtypes[part], &view), result);
+}
+
+static int call_real(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 ? call_part(args[0], false, result) : 0;
+}
+
+static int call_imag(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 ? call_part(args[0], true, result) : 0;
+}
+
+/* Return a view of the diagonal of a matrix that is read-only, as NumPy's is. */
+static int call_diagonal(PyObject *const *args, size_t n, PyObject **result)
+{
+    if (n != 1 || !is_array(args[0]) || recycle_row(PyArray_DESCR(np_array_of(args[0]))) < 0)
+        return 0;
+    PyArrayObject *np_array = queue_ready(args[0]);
+    if (PyArray_NDIM(np_array) != 2 || !recycle_is_plain(np_array))
+        return 0;
+    npy_intp n_rows = PyArray_DIM(np_array, 0), n_columns = PyArray_DIM(np_array, 1);
+    struct view view;
+    view.data = PyArray_BYTES(np_array);
+    view.ndim = 1;
+    view.shape[0] = n_rows < n_columns ? n_rows : n_columns;
+    view.strides[0] = PyArray_STRIDE(np_array, 0) + PyArray_STRIDE(np_array, 1);
+    if (!(*result = items_new_view(args[0], &view)))
+        return -1;
+    PyArray_CLEARFLAGS(queue_ready(*result), NPY_ARRAY_WRITEABLE);
+    return 1;
+}
+
 /* -- Reductions to one number ---------------------------------------------------------- */
 
 /* Return the loop that reduces elements of a dtype to the same dtype, or NULL.  An exception is
@@ -338,12 +411,13 @@ static bool fill_identity(int op, char *results, size_t size)
     return has_identity;
 }
 
-/* Reduce the first `size` elements of a contiguous array with the inner loop of a ufunc, as
- * NumPy does: sums begin with zero, others with the first element.  Return 1 with the value, 0
- * or -1. */
+/* Reduce the first `size` elements of an array that `step_of` accepts with the inner loop of a
+ * ufunc, as NumPy does: sums begin with zero, others with the first element.  Return 1 with the
+ * value, 0 or -1. */
 static int reduce_first(int op, PyObject *a, npy_intp size, int *row, char *value)
 {
-    if (!is_contiguous(a))
+    intptr_t step = step_of(a);
+    if (step == 0)
         return 0;
     PyArrayObject *np_array = queue_ready(a);
     *row = recycle_row(PyArray_DESCR(np_array));
@@ -354,11 +428,10 @@ static int reduce_first(int op, PyObject *a, npy_intp size, int *row, char *valu
         return PyErr_Occurred() ? -1 : 0;
     bool has_identity = fill_identity(op, value, 16);
     char *data = PyArray_BYTES(np_array);
-    intptr_t n = has_identity ? size : size - 1, itemsize = dtype_itemsizes[*row];
+    intptr_t n = has_identity ? size : size - 1, strides[] = {0, step, 0};
     if (!has_identity)
-        memcpy(value, data, (size_t)itemsize);
-    char *args[] = {value, data + (has_identity ? 0 : itemsize), value};
-    intptr_t strides[] = {0, itemsize, 0};
+        memcpy(value, data, (size_t)dtype_itemsizes[*row]);
+    char *args[] = {value, data + (has_identity ? 0 : step), value};
     mx_conditions_clear();
     if (n > 0)
         signature->numpys.function(args, &n, strides, signature->numpys.data);
@@ -526,6 +599,16 @@ static npy_intp count_in(PyObject *a)
     return core->mx_compact_count_true(PyArray_DATA(np_array), array_size(np_array));
 }
 
+static int call_count_nonzero(PyObject *const *args, size_t n, PyObject **result)
+{
+    if (!counts(args, n))
+        return 0;
+    int64_t count = count_in(args[0]);
+    return answer(counts_are_python ? PyLong_FromLongLong(count)
+                                    : scalars_new(ROW_int64, (char *)&count),
+                  result);
+}
+
 static bool has_sum(PyObject *const *args, size_t n)
 {
     return n > 0 && is_array(args[0]) && sums_as(np_array_of(args[0])) >= 0;
@@ -538,6 +621,17 @@ static int call_sum(PyObject *const *args, size_t n, PyObject **result)
         return answer(scalars_new(ROW_int64, (char *)&sum), result);
     }
     return has_sum(args, n) ? reduce_array(MX_OP_add, args, n, result) : 0;
+}
+
+static int call_trace(PyObject *const *args, size_t n, PyObject **result)
+{
+    PyObject *diagonal;
+    int status = has_sum(args, n) ? call_diagonal(args, n, &diagonal) : 0;
+    if (status <= 0)
+        return status;
+    status = reduce_array(MX_OP_add, &diagonal, 1, result);
+    Py_DECREF(diagonal);
+    return status;
 }
 
 static int call_max(PyObject *const *args, size_t n, PyObject **result)
@@ -755,7 +849,7 @@ static int find_variances(PyObject *a, PyObject *axis, bool is_root, PyObject **
 
 static int vary(PyObject *const *args, size_t n, bool is_root, PyObject **result)
 {
-    if (!has_mean(args, n))
+    if (!has_mean(args, n) || !is_contiguous(args[0]))
         return 0;
     return reduces_to_number(args, n) ? find_variance(args[0], is_root, result)
                                       : find_variances(args[0], args[1], is_root, result);
@@ -916,6 +1010,45 @@ static int call_stack(PyObject *const *args, size_t n, PyObject **result)
     return n == 1 ? join(args[0], true, result) : 0;
 }
 
+/* Compute roll(a, shift) of all elements or roll(a, shift, axis): two parts of each line move.
+ */
+static int call_roll(PyObject *const *args, size_t n, PyObject **result)
+{
+    if (n < 2 || n > 3 || !is_small_contiguous(args[0]))
+        return 0;
+    PyArrayObject *from = queue_ready(args[0]);
+    int row = recycle_row(PyArray_DESCR(from)), ndim = PyArray_NDIM(from);
+    long shift = read_axis(args[1]), axis = n == 3 ? read_axis(args[2]) : 0;
+    axis += axis < 0 ? ndim : 0;
+    if (shift == NO_AXIS || axis < 0 || axis >= ndim)
+        return 0;
+    npy_intp size = array_size(from), length = n == 3 ? PyArray_DIM(from, (int)axis) : size;
+    npy_intp inner = dtype_itemsizes[row];
+    for (int i = (int)axis + 1; n == 3 && i < ndim; i++)
+        inner *= PyArray_DIM(from, i);
+    PyObject *np_array =
+        recycle_new(row, n == 3 ? ndim : 1, n == 3 ? PyArray_DIMS(from) : &size);
+    PyObject *rolled = np_array ? recycle_wrap(np_array) : NULL;
+    if (!rolled)
+        return -1;
+    size_t line = (size_t)(length * inner), all = (size_t)(size * dtype_itemsizes[row]);
+    size_t tail = (size_t)((shift % length + length) % length * inner), head = line - tail;
+    char *to = PyArray_BYTES(queue_ready(rolled));
+    const char *data = PyArray_BYTES(from);
+    for (size_t at = 0; at < all; at += line) {
+        memcpy(to + at, data + at + head, tail);
+        memcpy(to + at + tail, data + at, head);
+    }
+    if (n == 3)
+        return answer(rolled, result);
+    struct view view; /* without an axis, NumPy returns a view of the vector */
+    view.ndim = ndim;
+    memcpy(view.shape, PyArray_DIMS(from), (size_t)ndim * sizeof *view.shape);
+    *result = reshaped(rolled, &view);
+    Py_DECREF(rolled);
+    return *result ? 1 : -1;
+}
+
 /* Check whether NumPy passes a vector to BLAS without a copy. */
 static bool is_blas_vector(PyArrayObject *x)
 {
@@ -943,6 +1076,15 @@ static int call_dot(PyObject *const *args, size_t n, PyObject **result)
         ->dotfunc(PyArray_DATA(x), PyArray_STRIDE(x, 0), PyArray_DATA(y), PyArray_STRIDE(y, 0),
                   value, PyArray_DIM(x, 0), x);
     return mx_conditions_met() ? 0 : answer(scalars_new(row, value), result);
+}
+
+/* Compute vdot(x, y) of contiguous vectors of real numbers. */
+static int call_vdot(PyObject *const *args, size_t n, PyObject **result)
+{
+    bool is_plain = n == 2 && is_small_contiguous(args[0]) && is_small_contiguous(args[1]) &&
+                    PyArray_NDIM(np_array_of(args[0])) == 1 &&
+                    !dtype_is_complex(recycle_row(PyArray_DESCR(np_array_of(args[0]))));
+    return is_plain ? call_dot(args, n, result) : 0;
 }
 
 static int call_matmul(PyObject *const *args, size_t n, PyObject **result)
@@ -1109,41 +1251,49 @@ static const struct direct_row {
     bool takes_axis;           /* as its second argument */
     number_test *gives_number; /* for one array, or NULL */
     direct_call *glance;       /* at large arrays, of which it may need few elements, or NULL */
+    bool passes_queue;         /* also for sizes that are recorded, while nothing waits */
 } rows[] = {
-    {"zeros", call_zeros, false, NULL, NULL},
-    {"empty", call_empty, false, NULL, NULL},
-    {"ones", call_ones, false, NULL, NULL},
-    {"full", call_full, false, NULL, NULL},
-    {"arange", call_arange, false, NULL, NULL},
-    {"array", call_array, false, NULL, NULL},
-    {"copy", call_copy, false, NULL, NULL},
-    {"fill", call_fill, false, NULL, NULL},
-    {"item", call_item, false, NULL, NULL},
-    {"reshape", call_reshape, false, NULL, NULL},
-    {"ravel", call_ravel, false, NULL, NULL},
-    {"transpose", call_transpose, false, NULL, NULL},
-    {"sum", call_sum, true, is_summed, NULL},
-    {"max", call_max, true, is_compared, NULL},
-    {"min", call_min, true, is_compared, NULL},
-    {"any", call_any, true, is_bool, glance_any},
-    {"all", call_all, true, is_bool, glance_all},
-    {"reduce", call_reduce, false, NULL, glance_reduce},
-    {"mean", call_mean, true, has_average, NULL},
-    {"var", call_var, true, has_mean, NULL},
-    {"std", call_std, true, has_mean, NULL},
-    {"cumsum", call_cumsum, true, NULL, NULL},
-    {"argmax", call_argmax, false, is_compared, NULL},
-    {"argmin", call_argmin, false, is_compared, NULL},
-    {"dot", call_dot, false, NULL, NULL},
-    {"matmul", call_matmul, false, NULL, NULL},
-    {"astype", call_astype, false, NULL, NULL},
-    {"where", call_where, false, NULL, NULL},
-    {"empty_like", call_empty_like, false, NULL, NULL},
-    {"zeros_like", call_zeros_like, false, NULL, NULL},
-    {"asarray", functions_asarray, false, NULL, NULL},
-    {"clip", call_clip, false, NULL, NULL},
-    {"concatenate", call_concatenate, false, NULL, NULL},
-    {"stack", call_stack, false, NULL, NULL},
+    {"zeros", call_zeros, false, NULL, NULL, false},
+    {"empty", call_empty, false, NULL, NULL, false},
+    {"ones", call_ones, false, NULL, NULL, false},
+    {"full", call_full, false, NULL, NULL, false},
+    {"arange", call_arange, false, NULL, NULL, false},
+    {"array", call_array, false, NULL, NULL, false},
+    {"copy", call_copy, false, NULL, NULL, false},
+    {"fill", call_fill, false, NULL, NULL, false},
+    {"item", call_item, false, NULL, NULL, false},
+    {"reshape", call_reshape, false, NULL, NULL, false},
+    {"ravel", call_ravel, false, NULL, NULL, false},
+    {"transpose", call_transpose, false, NULL, NULL, false},
+    {"real", call_real, false, NULL, NULL, false},
+    {"imag", call_imag, false, NULL, NULL, false},
+    {"diagonal", call_diagonal, false, NULL, NULL, false},
+    {"trace", call_trace, false, NULL, NULL, false},
+    {"roll", call_roll, false, NULL, NULL, true},
+    {"sum", call_sum, true, is_summed, NULL, false},
+    {"max", call_max, true, is_compared, NULL, false},
+    {"min", call_min, true, is_compared, NULL, false},
+    {"any", call_any, true, is_bool, glance_any, false},
+    {"all", call_all, true, is_bool, glance_all, false},
+    {"reduce", call_reduce, false, NULL, glance_reduce, false},
+    {"count_nonzero", call_count_nonzero, false, NULL, NULL, false},
+    {"mean", call_mean, true, has_average, NULL, false},
+    {"var", call_var, true, has_mean, NULL, false},
+    {"std", call_std, true, has_mean, NULL, false},
+    {"cumsum", call_cumsum, true, NULL, NULL, false},
+    {"argmax", call_argmax, false, is_compared, NULL, false},
+    {"argmin", call_argmin, false, is_compared, NULL, false},
+    {"dot", call_dot, false, NULL, NULL, false},
+    {"vdot", call_vdot, false, NULL, NULL, false},
+    {"matmul", call_matmul, false, NULL, NULL, false},
+    {"astype", call_astype, false, NULL, NULL, false},
+    {"where", call_where, false, NULL, NULL, false},
+    {"empty_like", call_empty_like, false, NULL, NULL, false},
+    {"zeros_like", call_zeros_like, false, NULL, NULL, false},
+    {"asarray", functions_asarray, false, NULL, NULL, false},
+    {"clip", call_clip, false, NULL, NULL, false},
+    {"concatenate", call_concatenate, false, NULL, NULL, false},
+    {"stack", call_stack, false, NULL, NULL, false},
 };
 
 bool functions_attach(struct function *f, const char *name)
@@ -1154,6 +1304,7 @@ bool functions_attach(struct function *f, const char *name)
             f->takes_axis = rows[i].takes_axis;
             f->gives_number = rows[i].gives_number;
             f->glance = rows[i].glance;
+            f->passes_queue = rows[i].passes_queue;
             return true;
         }
     return false;
@@ -1164,5 +1315,10 @@ int functions_load(void)
     PyObject *umath = PyImport_ImportModule("numpy._core.umath");
     clip.ufunc = umath ? PyObject_GetAttrString(umath, "clip") : NULL;
     Py_XDECREF(umath);
-    return clip.ufunc ? 0 : -1;
+    PyObject *numpy = clip.ufunc ? PyImport_ImportModule("numpy") : NULL;
+    PyObject *count = numpy ? PyObject_CallMethod(numpy, "count_nonzero", "i", 1) : NULL;
+    counts_are_python = count && PyLong_CheckExact(count);
+    Py_XDECREF(numpy);
+    Py_XDECREF(count);
+    return count ? 0 : -1;
 }

@@ -136,13 +136,18 @@ static int select_items(struct view *view, bool *is_element, PyArrayObject *np_a
 
 /* -- Elements and views -------------------------------------------------------------- */
 
-PyObject *items_new_view(PyObject *a, const struct view *view)
+PyObject *items_new_view_as(PyObject *a, PyArray_Descr *dtype, const struct view *view)
 {
-    PyObject *np_array = recycle_new_view(queue_ready(a), view);
+    PyObject *np_array = recycle_new_view(queue_ready(a), dtype, view);
     PyObject *out = np_array ? wrapper_new_small(np_array) : NULL;
     if (out)
         as_array(out)->base = Py_NewRef((PyObject *)root_of(a));
     return out;
+}
+
+PyObject *items_new_view(PyObject *a, const struct view *view)
+{
+    return items_new_view_as(a, PyArray_DESCR(queue_ready(a)), view);
 }
 
 /* Return the address of the element that a key of plain integers selects, or NULL. */

@@ -154,12 +154,12 @@ static int set_axes(PyArrayObject_fields *fields, const struct view *view, npy_i
            (is_f || is_empty ? NPY_ARRAY_F_CONTIGUOUS : 0);
 }
 
-PyObject *recycle_new_view(PyArrayObject *base, const struct view *view)
+PyObject *recycle_new_view(PyArrayObject *base, PyArray_Descr *dtype, const struct view *view)
 {
     const int kept_flags = NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED;
-    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(base));
     PyObject *owner = Py_NewRef(owner_of(base));
     int ndim = view->ndim;
+    Py_INCREF((PyObject *)dtype);
     if (ndim <= VIEW_NDIM && views[ndim].n > 0) {
         PyObject *np_array = views[ndim].arrays[--views[ndim].n];
         PyArrayObject_fields *fields = (PyArrayObject_fields *)np_array;
@@ -167,7 +167,7 @@ PyObject *recycle_new_view(PyArrayObject *base, const struct view *view)
         fields->data = view->data;
         fields->base = owner;
         fields->flags = PyArray_FLAGS(base) & kept_flags;
-        fields->flags |= set_axes(fields, view, PyArray_ITEMSIZE(base));
+        fields->flags |= set_axes(fields, view, PyDataType_ELSIZE(dtype));
         if (!PyArray_ISALIGNED(base))
             PyArray_UpdateFlags((PyArrayObject *)np_array, NPY_ARRAY_ALIGNED);
         return np_array;

@@ -21,8 +21,9 @@ static inline PyObject *recycle_wrap(PyObject *np_array)
     return out;
 }
 
-/* Return a new numpy.ndarray over the memory of another, or NULL with an exception set. */
-PyObject *recycle_new_view(PyArrayObject *base, const struct view *view);
+/* Return a new numpy.ndarray of a dtype over the memory of another, or NULL with an exception
+ * set. */
+PyObject *recycle_new_view(PyArrayObject *base, PyArray_Descr *dtype, const struct view *view);
 
 /* Keep a NumPy array for recycle_new and steals the reference, or returns false.  Only an
  * array that nobody else can reach is kept. */

@@ -830,7 +830,7 @@ static inline bool are_immediate(const struct function *f, PyObject *const *args
     Py_ssize_t least = least_large(f);
     return are_small(args, n, least) ||
            (least <= MX_MOST_DIRECT && are_small(args, n, MX_MOST_DIRECT + 1) &&
-            queue_is_eager(least));
+            (f->passes_queue ? queue_may_be_passed(least) : queue_is_eager(least)));
 }
 
 /* Check whether a number of an array that is in memory would not be recorded.  Extremes have

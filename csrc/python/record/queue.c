@@ -307,11 +307,16 @@ static int n_lone_flushes; /* since the last flush of several operations */
 static unsigned n_eager;
 static bool is_eager = true;
 
+bool queue_may_be_passed(npy_intp size)
+{
+    return queue_is_idle() && !profile_is_on && size >= LEAST_SIZE && size <= MX_MOST_DIRECT &&
+           !settings_are_fast() && !settings_use_gpu();
+}
+
 bool queue_is_eager(npy_intp size)
 {
-    return n_lone_flushes >= FEW_FLUSHES && is_eager && queue_is_idle() && !profile_is_on &&
-           size >= LEAST_SIZE && size <= MX_MOST_DIRECT && !settings_are_fast() &&
-           !settings_use_gpu() && ++n_eager % RECORD_EVERY != 0;
+    return n_lone_flushes >= FEW_FLUSHES && is_eager && queue_may_be_passed(size) &&
+           ++n_eager % RECORD_EVERY != 0;
 }
 
 static void note_flush(size_t n_operations)

@@ -132,6 +132,10 @@ static inline bool queue_takes_both(PyObject *a, PyObject *b)
            queue_takes_result(a, b);
 }
 
+/* Check whether nothing waits, and an operation on `size` elements, which is recorded
+ * otherwise, may be computed immediately. */
+bool queue_may_be_passed(npy_intp size);
+
 /* Check whether a cheap operation should not be recorded, because its result is expected to be
  * needed immediately: the last flushes ran one operation each.  Then nothing can be fused, and
  * recording `size` elements and running the queue takes longer than it saves.  Some operations
