@@ -20,6 +20,18 @@ typedef struct {
     INDEPENDENT \
     for (intptr_t i = 0; i < (n); i++)
 
+/* Elements with gaps are read one by one: vectors that are put together from them take longer.
+ */
+#if defined(__clang__)
+#define SINGLY _Pragma("clang loop vectorize(disable) unroll_count(4)")
+#elif __GNUC__ >= 14
+#define SINGLY _Pragma("GCC novector") _Pragma("GCC unroll 4")
+#else
+#define SINGLY _Pragma("GCC unroll 4")
+#endif
+
+#define GATHER(n) SINGLY for (intptr_t i = 0; i < (n); i++)
+
 #define AT(type, base, stride) (*(type *)((base) + i * (stride)))
 
 /* In the first cases the compiler knows the strides, and so it can vectorize the loops. */
@@ -37,7 +49,7 @@ typedef struct {
             type value = *(type *)x;                                                          \
             EACH(n) AT(type, y, size) = value;                                                \
         } else if (y_stride == size)                                                          \
-            EACH(n) AT(type, y, size) = AT(type, x, x_stride);                                \
+            GATHER(n) AT(type, y, size) = AT(type, x, x_stride);                              \
         else if (x_stride == size)                                                            \
             EACH(n) AT(type, y, y_stride) = AT(type, x, size);                                \
         else                                                                                  \
