@@ -104,10 +104,10 @@ class _Table(Mapping[str, Row]):
 # samplers. "layer" is NumPy's code. After the colon is the factor of the threshold, and
 # the size rule if it is not the largest array: "s" the shape in the first argument, "n"
 # the square of that number or of the size of an array, "t" the number in the third
-# argument, "g" the grid of the arrays, "r" the length of a range, "m" an array if one
-# has three axes, "o" the largest array, but NumPy reduces one to a number if there is
-# one thread, "q" what the form decides, "d" the size of a draw and its place among the
-# arguments, "p" the same if there are several threads.
+# argument or in `num`, "g" the grid of the arrays, "r" the length of a range, "m" an
+# array if one has three axes, "o" the largest array, but NumPy reduces one to a number
+# if there is one thread, "q" what the form decides, "d" the size of a draw and its
+# place among the arguments, "p" the same if there are several threads.
 #
 # In calls, the letter of an array names its elements and the digit the number of axes:
 # f has floats, p positive ones, n NaN too, s is float32, i and j are integers, q small
@@ -129,7 +129,7 @@ argmin direct,reductions:32o (i1); (n2, axis=1)
 argpartition sorting (f1, 5); (f1, [3, 5])
 argsort gpu/functions,sorting.argsort (i1); (f2, kind='stable')
 argwhere layer:2 (b2); (f2 > 0.5)
-around statistics._round (f2)
+around statistics._round:4 (f2)
 array direct,copies:32 (f1); ([1.5, 2]); ([f1, f1])
 array_equal layer:8 (f1, f1); (f1, p1); (n1, n1, equal_nan=True)
 array_equiv layer:2 (f1, f1); (f2, f2[:1])
@@ -199,8 +199,8 @@ isreal layer:16 (c1)
 kaiser layer:2s (S, 14.0)
 kron layer:8 (f2[:5], p2[:4])
 lexsort sorting ((q1, f1))
-linspace grids:q (0, 1, 1000); (1.5, 20, 900, endpoint=False)
-logspace grids:q (0, 2, 1000)
+linspace grids:4t (0, 1, 1000); (1.5, 20, 900, endpoint=False)
+logspace grids:4t (0, 2, 1000)
 matmul direct,gpu/products,layer:8m (f3, p3.swapaxes(1, 2));
     (f3, p3.swapaxes(1, 2)[:1]); (p2.T, p2)
 max direct,reductions:64o (f2); (i2, axis=1)
@@ -250,7 +250,7 @@ real_if_close layer:8 (c1); (f1 + 0j)
 repeat copies:4 (f1, 3); (f2, 2, axis=0)
 resize layer:8 (f1, 20); (f2, (3, 7))
 roll direct,copies (f1, 3); (f2, (1, 2), (0, 1))
-round statistics (f1, 1)
+round statistics:4 (f1, 1)
 searchsorted indexing (q1.cumsum(), q1); (p1.cumsum(), f1, side='right')
 select indexing,layer ([b1, b1], [f1, i1]); ([b1], [f1], 5)
 setdiff1d layer (i1, [1]); (q1, q1[:2])
@@ -357,7 +357,7 @@ ndarray.ravel direct f2()
 ndarray.real direct -
 ndarray.repeat copies:4 f1(2); f2(2, axis=1)
 ndarray.reshape direct f2(-1); f1(5, -1)
-ndarray.round statistics f1(1)
+ndarray.round statistics:4 f1(1)
 ndarray.searchsorted indexing f1[:1](f1); p1[:1](p1, side='right')
 ndarray.sort gpu/functions._sort_in_place,sorting.sort_in_place f1(); i2(axis=0)
 ndarray.std direct,statistics:16 f1(); s2(axis=0)

@@ -16,6 +16,8 @@ from mxnp import _bridge
 N = 700
 CALLS: dict[str, Callable[[Any], Any]] = {
     "floats": lambda np: np.linspace(10.0, 50.0, N),
+    "a number by name": lambda np: np.linspace(10.0, 50.0, num=N),
+    "a huge number by name": lambda np: np.linspace(0, 1, num=10**400),
     "integers": lambda np: np.linspace(1, 7, N),
     "backwards": lambda np: np.linspace(5.0, -12.3, N),
     "a NumPy scalar": lambda np: np.linspace(np.float64(0.1), np.int64(9), N),
@@ -126,6 +128,7 @@ def test_bits_errors_and_warnings(name: str) -> None:
 
 RECORDED = {
     "floats": 5,
+    "a number by name": 5,
     "without the end": 3,
     "logspace": 6,
     "indices": 2,

@@ -24,7 +24,8 @@
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 
-static PyObject *out_name, *dtype_name, *casting_name, *like_name, *overwrite_name, *size_name;
+static PyObject *out_name, *dtype_name, *casting_name, *like_name, *overwrite_name, *size_name,
+    *num_name;
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
 static PyObject *load_layer;   /* a function that returns the layer of a NumPy function */
 static PyObject *is_refused;   /* whether NumPy's dispatcher of the function refuses a call */
@@ -241,6 +242,18 @@ static bool has_large_shape(PyObject *args, Py_ssize_t at, int threshold_factor,
     return shape && size / threshold_factor >= (double)queue_threshold;
 }
 
+/* Check whether the third argument, `num`, is a large number. */
+static bool has_large_count(PyObject *args, PyObject *kwargs, int threshold_factor)
+{
+    bool is_named = kwargs && PyTuple_Size(args) < 3;
+    PyObject *count = is_named ? convert_keyword(kwargs, &num_name, "num") : NULL;
+    if (!count || !PyLong_CheckExact(count))
+        return has_large_shape(args, 2, threshold_factor, false);
+    double size = PyLong_AsDouble(count);
+    PyErr_Clear(); /* it is too large for a double */
+    return size / threshold_factor >= (double)queue_threshold;
+}
+
 /* Check whether the grid of all arrays among the arguments is large. */
 static bool has_large_grid(PyObject *args, int threshold_factor)
 {
@@ -354,7 +367,7 @@ static bool is_for_queue(const struct function *f, int threshold_factor, PyObjec
     case 'n':
         return has_large_shape(args, 0, threshold_factor, f->size_rule == 'n');
     case 't':
-        return has_large_shape(args, 2, threshold_factor, false);
+        return has_large_count(args, kwargs, threshold_factor);
     case 'g':
         return has_large_grid(args, threshold_factor);
     case 'r':
@@ -1205,7 +1218,8 @@ static PyMemberDef function_members[] = {
      "What has to be large: \"a\" an argument, \"s\" the shape in the first argument, \"n\" "
      "the "
      "square of that number or of the size of an array, \"t\" the number in the third "
-     "argument, \"g\" the grid of all arrays, \"r\" a range, \"m\" an argument if one has "
+     "argument or in `num`, \"g\" the grid of all arrays, \"r\" a range, \"m\" an argument if "
+     "one has "
      "three axes, \"o\" an argument if "
      "several threads reduce it to one number, \"d\" the size of a "
      "draw, \"p\" the same if there are several threads. With \"q\", `implementation` "
