@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,12 +12,15 @@ from typing import Any
 
 import numpy
 
+from mxnp._bridge import raise_handlers
 from mxnp._doctor.syntax import PURE
 
 _PLAIN = (int, float, complex, bool, str, bytes, types.NoneType, range, slice)
 _PLAIN_MODULES = {"builtins", "numpy", "mxnp", "math", "cmath"}
 _CALLED = PURE - {"print"} | {"sum", "any", "all", "sorted", "reversed", "map"}
 _CONTAINERS = (list, tuple, dict)
+_EACH = 4096  # bytes that an object costs besides its own, as copying it takes time
+_MOST_OBJECTS = 1 << 16  # of a copy
 
 
 class TooLargeError(Exception):
@@ -44,13 +48,19 @@ class Copier:
 
     Parameters
     ----------
-    left : int
+    most : int
         How many bytes the copies may need.
+
+    Attributes
+    ----------
+    taken : int
+        How many bytes the copies need.
     """
 
-    def __init__(self, left: int) -> None:
-        self.left = left
-        self._copies: dict[int, Any] = {}
+    def __init__(self, most: int) -> None:
+        self.taken = 0
+        self._most = most
+        self._copies: dict[int, tuple[Any, Any]] = {}  # with the values: ids are unique
 
     def copied(self, value: Any, parts: Iterable[str] = ()) -> Any:
         """
@@ -68,24 +78,22 @@ class Copier:
         TooLargeError
             If the copies need more memory than is left.
         """
-        if type(value) in _PLAIN or isinstance(value, numpy.dtype) or _is_fixed(value):
+        if _is_plain(type(value)) or _is_fixed(value):
             return value
         if id(value) not in self._copies:
-            self._copies[id(value)] = self._copy(value, parts)
-        return self._copies[id(value)]
+            self._copies[id(value)] = value, self._copy(value, parts)
+        return self._copies[id(value)][1]
 
     def _copy(self, value: Any, parts: Iterable[str]) -> Any:
         kind = type(value)
         if kind in _CONTAINERS:
-            self._take(8 * len(value))
-            items = value.items() if kind is dict else value
-            copies = [self.copied(item) for item in items]
-            first = next((each for each in copies if isinstance(each, Unknown)), None)
-            return first or kind(copies)
+            self._take(sys.getsizeof(value))
+            return self._copy_items(value)
         if is_array(value) and not value.dtype.hasobject:
             self._take(value.nbytes)
             return value.copy("K")
-        if isinstance(value, (numpy.random.Generator, numpy.random.RandomState)):
+        self._take(0)
+        if issubclass(kind, (numpy.random.Generator, numpy.random.RandomState)):
             return copy.deepcopy(value)
         unknown = Unknown(kind.__name__, callable(value))
         places = [members(value), *map(vars, kind.__mro__)]
@@ -94,24 +102,41 @@ class Copier:
             for name in parts
         }
         values = {name: self.copied(part) for name, part in found.items()}
-        if not values or any(isinstance(part, Unknown) for part in values.values()):
+        if not values or any(type(part) is Unknown for part in values.values()):
             return unknown
         return types.SimpleNamespace(**values)
 
+    def _copy_items(self, value: Any) -> Any:
+        """Return a copy of a list, tuple or dict, or the first Unknown of its items."""
+        kind = type(value)
+        items = [*value, *value.values()] if kind is dict else value
+        if all(map(_is_plain, set(map(type, items)))):
+            return kind(value)
+        copies = []
+        for item in items:
+            copies.append(self.copied(item))
+            if type(copies[-1]) is Unknown:
+                return copies[-1]
+        n = len(copies) // 2
+        pairs = zip(copies[:n], copies[n:], strict=True) if kind is dict else copies
+        return kind(pairs)
+
     def _take(self, n: int) -> None:
-        self.left -= n
-        if self.left < 0:
+        self.taken += n + _EACH
+        if self.taken > self._most or len(self._copies) > _MOST_OBJECTS:
             raise TooLargeError
 
 
 def members(value: Any) -> dict[str, Any]:
     """Return the attributes of an object, if it is not a module and they are known."""
+    if issubclass(type(value), types.ModuleType):
+        return {}
     try:
         found = value.__dict__
-    except Exception:  # a proxy of an object that does not exist
+    except Exception as error:  # a proxy of an object that does not exist
+        raise_handlers(error)
         return {}
-    is_known = isinstance(found, dict) and not isinstance(value, types.ModuleType)
-    return found if is_known else {}
+    return found if type(found) is dict else {}
 
 
 def is_array(value: Any) -> bool:
@@ -120,16 +145,28 @@ def is_array(value: Any) -> bool:
     return kind.__name__ == "ndarray" and kind.__module__ in ("numpy", "mxnp")
 
 
+def _is_plain(kind: type) -> bool:
+    """Check whether the values of a type are numbers, texts and the like."""
+    if issubclass(kind, numpy.generic):
+        return not issubclass(kind, (numpy.void, numpy.object_))
+    return kind in _PLAIN or issubclass(kind, numpy.dtype)
+
+
 def _is_fixed(value: Any) -> bool:
-    """Check whether a value is a number, or a function or module without effects."""
-    if isinstance(value, numpy.generic):
-        return not isinstance(value, (numpy.void, numpy.object_))
-    if isinstance(value, types.ModuleType):
+    """Check whether a value is a function or module without effects."""
+    kind = type(value)
+    if issubclass(kind, types.ModuleType):
         return value.__name__.partition(".")[0] in _PLAIN_MODULES
-    module = str(getattr(value, "__module__", "")).partition(".")[0]
-    if module == "builtins" and not isinstance(value, type):
+    if not callable(value) or _package(kind) not in _PLAIN_MODULES:
+        return False
+    package = _package(value)
+    if package == "builtins" and not issubclass(kind, type):
         return getattr(value, "__name__", "") in _CALLED
-    return callable(value) and module in _PLAIN_MODULES
+    return package in _PLAIN_MODULES
+
+
+def _package(value: Any) -> str:
+    return str(getattr(value, "__module__", "")).partition(".")[0]
 
 
 def random_state() -> Any:

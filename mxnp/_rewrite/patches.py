@@ -150,6 +150,8 @@ def _verdict(edit: Edit, recording: Recording, accepted: list[Edit]) -> str:
             "it is in another rewritten place; apply the patch and run this again"
         )
     unit = recording.units[_key(edit)]
+    if unit.has_failed:
+        raise _RefusedError("its values cannot be copied")
     if not unit.kept:
         raise _RefusedError(
             "its values need more memory than copies may take"
@@ -158,11 +160,16 @@ def _verdict(edit: Edit, recording: Recording, accepted: list[Edit]) -> str:
         )
     if unit.shared:
         raise _RefusedError(f"{unit.shared} share memory")
+    if not all(unit.forms.values()):
+        raise _RefusedError("values of other types or lengths were not compared")
     _check_text(edit)
     _check_place(edit, recording.contents[edit.source.file])
     for before, _, _ in unit.kept:
         _check_lists(edit, before, unit.count)
-    apart = max(_trial(edit, kept) for kept in unit.kept)
+    try:
+        apart = max(_trial(edit, kept) for kept in unit.kept)
+    except RecursionError:
+        raise _RefusedError("its values are nested too deeply to compare") from None
     runs = f"{unit.count:,} run{'s' * (unit.count > 1)}"
     compared = f"compared in {len(unit.kept):,} of {runs}"
     if apart:

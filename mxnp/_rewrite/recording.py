@@ -7,7 +7,7 @@ import builtins
 import sys
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
@@ -16,18 +16,43 @@ from typing import Any
 
 import numpy
 
+from mxnp._bridge import raise_handlers
 from mxnp._doctor.syntax import LOOPS, Source, Spot, dotted_name, spot, stored
 from mxnp._interop.program_files import is_in_program
 
+from . import hooks
 from .copies import Copier, TooLargeError, is_array, members, random_state
 
-_HOOK = "__mxnp_recording__"  # the name in builtins
 _MOST_BYTES = 1 << 30  # of all copies
 RANDOM = "numpy.random"  # the state of NumPy's functions that draw random numbers
 _FIRST = 16  # executions that are kept; later ones if their number is a power of two
+_MOST_FORMS = 256  # of a unit
 _REDUCTIONS = ("sum", "max", "min", "any", "all")
 
 Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """
+    The values of an execution that has begun.
+
+    Attributes
+    ----------
+    frame : int
+        The identity of its frame.
+    form : tuple or None
+        The types of the values: see `Unit.form`.
+    values : dict
+        The copies.
+    cost : int
+        The bytes that the copies need.
+    """
+
+    frame: int
+    form: Any
+    values: Values
+    cost: int
 
 
 @dataclass
@@ -48,8 +73,15 @@ class Unit:
     kept : list of tuple
         The values of names at the beginning and at the end, and the result of the
         expression, of some executions.
+    begun : Begun or None
+        The execution that is kept if it ends. It is the last one that began, so that
+        executions that never end need no memory.
+    forms : dict
+        The forms of the values, each with whether an execution with it was kept.
     is_too_large : bool
         Whether an execution was left out because its values need too much memory.
+    has_failed : bool
+        Whether copying the values raised an exception.
     shared : str
         Two arrays that shared memory in an execution, where the unit sets one of them.
     """
@@ -59,20 +91,29 @@ class Unit:
     draws: bool = False
     count: int = 0
     kept: list[tuple[Values, Values, Any]] = field(default_factory=list)
+    begun: Begun | None = None
+    forms: dict[Any, bool] = field(default_factory=dict)
     is_too_large: bool = False
+    has_failed: bool = False
     shared: str = ""
 
     @property
     def is_due(self) -> bool:
-        """Whether to keep the execution that has just begun."""
+        """Whether to keep the execution that has just begun, whatever its form is."""
         return self.count <= _FIRST or self.count & (self.count - 1) == 0
 
-    def check_memory(self, frame: types.FrameType) -> None:
+    def form(self, variables: list[tuple[str, Any]]) -> Any:
+        """Return the form of the values, or None if there are too many forms."""
+        form = tuple(_form(value) for _, value in variables)
+        is_known = form in self.forms or len(self.forms) < _MOST_FORMS
+        return form if is_known else None
+
+    def check_memory(self, variables: list[tuple[str, Any]]) -> None:
         """Note whether an array shares memory with an array that the unit sets."""
-        arrays = [*_arrays(self, frame)]
+        arrays = [(name, value) for name, value in variables if is_array(value)]
         for (one, first), (other, second) in combinations(arrays, 2):
             is_stored = not self.stored.isdisjoint((one, other))
-            if is_stored and numpy.may_share_memory(first, second):
+            if is_stored and _may_share_memory(first, second):
                 self.shared = f"`{one}` and `{other}`"
 
 
@@ -96,7 +137,6 @@ class Recording:
         self.contents: dict[str, bytes] = {}
         self.units: dict[tuple[str, Spot], Unit] = {}
         self._order: list[Unit] = []
-        self._begun: dict[tuple[int, int], tuple[Values, int]] = {}
         self._left = _MOST_BYTES
 
     def __enter__(self) -> Recording:
@@ -110,11 +150,12 @@ class Recording:
             return code or original(loader, name)
 
         SourceFileLoader.get_code = get_code  # type: ignore[assignment,method-assign]
-        setattr(builtins, _HOOK, self)
+        hooks.begin, hooks.end = self.begin, self.end
         return self
 
     def __exit__(self, *error: object) -> None:
         del SourceFileLoader.get_code
+        hooks.begin, hooks.end = hooks.ignore, hooks.result_of
 
     def compile(self, content: bytes, file: str) -> types.CodeType | None:
         """Compile a file of the program with the calls that record, or return None.
@@ -156,44 +197,82 @@ class Recording:
 
     def begin(self, number: int) -> int:
         """Keep the values of names before a unit runs; return its number."""
-        frame, unit = sys._getframe(1), self._order[number]
-        self._begun.pop((id(frame), number), None)
+        unit = self._order[number]
+        self._drop(unit)
         unit.count += 1
-        unit.check_memory(frame)
-        if unit.is_due:
-            with suppress(TooLargeError):
-                copier = Copier(self._left)
-                values = _values(unit, frame, copier)
-                self._begun[id(frame), number] = values, copier.left
-                return number
-            unit.is_too_large = True
+        if not unit.has_failed:
+            self._try(self._begin, unit, sys._getframe(1))
         return number
 
     def end(self, number: int, result: Any = None) -> Any:
         """Keep the values of names after a unit has run; return its result."""
-        frame, unit = sys._getframe(1), self._order[number]
-        if (id(frame), number) in self._begun:
-            before, left = self._begun.pop((id(frame), number))
-            with suppress(TooLargeError):
-                copier = Copier(left)
-                after = _values(unit, frame, copier)
-                unit.kept.append((before, after, copier.copied(result)))
-                self._left = copier.left
-                return result
-            unit.is_too_large = True
+        unit = self._order[number]
+        if unit.begun is not None and unit.begun.frame == id(sys._getframe(1)):
+            self._try(self._end, unit, sys._getframe(1), result)
         return result
 
+    def _try(self, step: Callable[..., None], unit: Unit, *args: Any) -> None:
+        """Call a method, and raise only exceptions of the program's handlers."""
+        try:
+            step(unit, *args)
+        except Exception as error:
+            raise_handlers(error)
+            unit.is_too_large |= isinstance(error, TooLargeError)
+            unit.has_failed |= not isinstance(error, TooLargeError)
+            self._drop(unit)
 
-def _arrays(unit: Unit, frame: types.FrameType) -> Iterator[tuple[str, numpy.ndarray]]:
-    """Yield the arrays that names and attributes of a unit have in a frame."""
+    def _begin(self, unit: Unit, frame: types.FrameType) -> None:
+        variables = [*_variables(unit, frame)]
+        unit.check_memory(variables)
+        form = unit.form(variables)
+        is_due = unit.is_due or form not in unit.forms
+        unit.forms.setdefault(form, False)
+        if is_due and not unit.is_too_large:
+            copier = Copier(self._left)
+            values = _values(unit, frame, copier)
+            self._left -= copier.taken
+            unit.begun = Begun(id(frame), form, values, copier.taken)
+
+    def _end(self, unit: Unit, frame: types.FrameType, result: Any) -> None:
+        begun, copier = unit.begun, Copier(self._left)
+        assert begun is not None
+        after = _values(unit, frame, copier)
+        unit.kept.append((begun.values, after, copier.copied(result)))
+        unit.forms[begun.form] = begun.form is not None
+        unit.begun = None
+        self._left -= copier.taken
+
+    def _drop(self, unit: Unit) -> None:
+        """Free the copies of an execution that did not end."""
+        if unit.begun is not None:
+            self._left += unit.begun.cost
+            unit.begun = None
+
+
+def _variables(unit: Unit, frame: types.FrameType) -> Iterator[tuple[str, Any]]:
+    """Yield the values that names and attributes of a unit have in a frame."""
+    names = frame.f_locals
     for name, parts in unit.parts.items():
-        value = frame.f_locals.get(name, frame.f_globals.get(name))
-        if is_array(value):
-            yield name, numpy.asarray(value)
-        held = members(value)
-        for part in sorted(parts & held.keys()):
-            if is_array(held[part]):
-                yield f"{name}.{part}", numpy.asarray(held[part])
+        value = names.get(name, frame.f_globals.get(name))
+        yield name, value
+        if parts:
+            held = members(value)
+            for part in sorted(parts & held.keys()):
+                yield f"{name}.{part}", held[part]
+
+
+def _may_share_memory(one: Any, other: Any) -> bool:
+    return numpy.may_share_memory(numpy.asarray(one), numpy.asarray(other))
+
+
+def _form(value: Any) -> Any:
+    """Return the type of a value, and whether it has no, one or more elements."""
+    kind = type(value)
+    if is_array(value):
+        return kind, value.dtype.char, *(min(n, 2) for n in value.shape)
+    if kind in (list, tuple):
+        return kind, min(len(value), 2)
+    return (kind, min(max(value, 0), 2)) if kind is int else kind
 
 
 def _values(unit: Unit, frame: types.FrameType, copier: Copier) -> Values:
@@ -214,6 +293,8 @@ class _Calls(ast.NodeTransformer):
         self._source = source
 
     def visit(self, node: ast.AST) -> Any:
+        if getattr(node, "decorator_list", ()):  # it may be compiled, as by Numba
+            return node
         is_loop = isinstance(node, LOOPS)
         if not is_loop and not self._is_rewritable(node):
             return self.generic_visit(node)
@@ -243,8 +324,14 @@ class _Calls(ast.NodeTransformer):
 
 
 def _called(method: str, *args: ast.expr) -> ast.Call:
-    function = ast.Attribute(ast.Name(_HOOK, ast.Load()), method, ast.Load())
-    return ast.Call(function, [*args], [])
+    """Return a call of a hook, which other processes can import too."""
+    names = ast.Tuple([ast.Constant(method)], ast.Load())
+    imported = ast.Call(
+        ast.Name("__import__", ast.Load()),
+        [ast.Constant(hooks.__name__)],
+        [ast.keyword("fromlist", names)],
+    )
+    return ast.Call(ast.Attribute(imported, method, ast.Load()), [*args], [])
 
 
 def _placed(new: ast.AST, node: ast.AST) -> ast.AST:

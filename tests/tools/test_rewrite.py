@@ -4,9 +4,11 @@ import contextlib
 import importlib
 import io
 import linecache
+import marshal
 import re
 import subprocess
 import sys
+import tracemalloc
 
 import numpy
 import pytest
@@ -15,8 +17,10 @@ from support.beginners import SETUP as BEGIN
 
 import mxnp as np
 from mxnp import _bridge
+from mxnp._rewrite import copies as _copies
+from mxnp._rewrite import hooks
 from mxnp._rewrite import recording as _recording
-from mxnp._rewrite.copies import Copier, Unknown, difference
+from mxnp._rewrite.copies import Copier, TooLargeError, Unknown, difference
 from mxnp._rewrite.patches import patch
 from mxnp._rewrite.recording import Recording
 
@@ -286,6 +290,44 @@ REFUSED = {
         "for i in range(n): y[i] = p.u[i]",
         "`p` is of type P, which cannot be copied",
     ),
+    "list in itself": (
+        "o = []\no.append(o)\nfor v in x: o.append(str(v))",
+        "its values cannot be copied",
+    ),
+    "nested lists": (
+        "o = []\nfor _ in range(3000): o = [o]\nfor v in x: o.append(str(v))",
+        "its values cannot be copied",
+    ),
+    "nested lists that are copied": (
+        "import sys\no, s = [], []\nfor _ in range(700): o = [o]\n"
+        "sys.setrecursionlimit(9000)\nfor v in x: s.append(str(v) + str(len(o)))\n"
+        "sys.setrecursionlimit(1000)",
+        "its values are nested too deeply to compare",
+    ),
+    "class that cannot be read": (
+        "class P:\n    @property\n    def __class__(self): raise RuntimeError\n"
+        "o = [P()]\nfor v in x: o.append(str(v))",
+        "`o` is of type P, which cannot be copied",
+    ),
+    "attributes that cannot be read": (
+        "class P:\n    def __getattribute__(self, name): raise RuntimeError\n"
+        "o = [P()]\nfor v in x: o.append(str(v))",
+        "`o` is of type P, which cannot be copied",
+    ),
+    "list in a late execution": (
+        "def f(x): return max(x)\nfor _ in range(17): f(x)\nf(x.tolist())",
+        "AttributeError: 'list' object has no attribute 'max'",
+    ),
+    "one element in a late execution": (
+        "def f(x):\n    m = x[0]\n    for i in range(1, len(x)): m = max(m, x[i])\n"
+        "    return m\nfor _ in range(17): f(x)\nf(x[:1])",
+        "ValueError: zero-size array to reduction operation",
+    ),
+    "other values in an execution that does not end": (
+        "def f(x): return max(x)\nfor _ in range(17): f(x)\n"
+        "try: f(k[:0])\nexcept ValueError: pass",
+        "values of other types or lengths were not compared",
+    ),
     "integers of an object": (
         "class P: pass\np = P()\np.u = k.astype('u1')\no = []\n"
         "for v in p.u: o.append(str(v))",
@@ -320,6 +362,54 @@ def test_large_values_are_not_copied(tmp_path, monkeypatch):
     assert run.verdict().endswith("its values need more memory than copies may take")
     run = Rewritten(tmp_path, SETUP + "m = max(x)\n")
     assert run.notes[0] == "Rewrite: 0 of 1 place"
+
+
+def test_loops_that_do_not_end_keep_the_copies_of_one_execution(tmp_path):
+    text = "import numpy\ndef f(depth):\n    x = numpy.zeros(1 << 17)\n"
+    text += (
+        "    for i in range(2):\n        if depth: return f(depth - 1)\n        x[i]\n"
+    )
+    (tmp_path / "program.py").write_text(text + "f(30)\n")
+    peaks = []
+    for is_recorded in (False, True):
+        recording = Recording()
+        file = str(tmp_path / "program.py")
+        with recording if is_recorded else contextlib.nullcontext():
+            code = recording.compile((tmp_path / "program.py").read_bytes(), file)
+            tracemalloc.start()
+            exec(code, {})
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 5 << 20  # arrays of 1 MiB
+
+
+def test_copies_of_executions_that_do_not_end_are_free_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(_recording, "_MOST_BYTES", 8 * 3000 * 5)
+    text = "def f(x, n):\n    for i in range(500):\n        if i == n: return\n"
+    text += "        y[i] = x[i]\nfor _ in range(9): f(x, 9)\nm = max(x)\n"
+    run = Rewritten(tmp_path, SETUP + text)
+    assert run.added() == ["m = x.max()"]
+
+
+def test_lists_of_too_many_objects_are_not_copied(monkeypatch):
+    lists = [[i] for i in range(100)]
+    with pytest.raises(TooLargeError):
+        Copier(100 * 4096).copied(lists)
+    assert Copier(110 * 4096).copied(lists) == lists
+    monkeypatch.setattr(_copies, "_MOST_OBJECTS", 98)
+    with pytest.raises(TooLargeError):
+        Copier(1 << 30).copied(lists)
+
+
+def test_values_that_are_too_large_are_not_copied_again(tmp_path, monkeypatch):
+    copied = []
+    take = Copier._take
+    monkeypatch.setattr(Copier, "_take", lambda *args: (copied.append(1), take(*args)))
+    monkeypatch.setattr(_copies, "_MOST_OBJECTS", 50)
+    text = "o = [[v] for v in range(100)]\ndef f():\n    for v in x: o.count(v)\n"
+    run = Rewritten(tmp_path, f"{SETUP}{text}for _ in range(16): f()\n")
+    assert "its values need more memory than copies may take" in run.verdict()
+    assert len(copied) < 16 * 50
 
 
 def test_loop_in_a_rewritten_loop_is_not_rewritten_twice(tmp_path):
@@ -394,6 +484,59 @@ def test_error_in_the_program_has_its_own_lines(tmp_path):
     assert (3, 3, 9, 13) in places
 
 
+HANDLER = """\
+import signal
+def handler(number, frame): raise TimeoutError
+class P:
+    @property
+    def __dict__(self): signal.raise_signal(signal.SIGTERM)
+p, before = P(), signal.signal(signal.SIGTERM, handler)
+try:
+    for i in range(3): p.u
+except TimeoutError:
+    print("reached")
+finally:
+    signal.signal(signal.SIGTERM, before)
+"""
+
+
+def test_error_of_a_signal_handler_reaches_the_program(tmp_path):
+    assert Rewritten(tmp_path, HANDLER).printed == "reached\n"
+
+
+def recorded(folder, text):
+    """Return the code of a program with the calls that record."""
+    path = folder / "program.py"
+    path.write_text(text)
+    with Recording() as recording:
+        return recording.compile(path.read_bytes(), str(path))
+
+
+def test_code_runs_in_another_process(tmp_path):
+    text = "y = 0\nfor i in range(3): y += sum([i, 1])\nprint(y)\n"
+    run = "import marshal, sys; exec(marshal.load(sys.stdin.buffer))"
+    code = marshal.dumps(recorded(tmp_path, text))
+    done = subprocess.run([sys.executable, "-c", run], input=code, capture_output=True)
+    assert (done.stdout.strip(), done.stderr) == (b"6", b"")
+
+
+@pytest.mark.parametrize("kind", ["def f(x)", "async def f(x)", "class C"])
+@pytest.mark.parametrize("decorator", ["", "@compiled\n"])
+def test_decorated_code_is_not_recorded(decorator, kind, tmp_path):
+    text = f"{decorator}{kind}:\n    def g(x):\n        for v in x: max(x)\n"
+    found = [*constants(recorded(tmp_path, text))]
+    assert (hooks.__name__ in found) == (not decorator)
+
+
+def constants(code):
+    """Yield the constants of a code object and of the code in it."""
+    for value in code.co_consts:
+        if isinstance(value, type(code)):
+            yield from constants(value)
+        else:
+            yield value
+
+
 # -- Copies ----------------------------------------------------------------------------
 
 
@@ -421,12 +564,28 @@ def test_difference(one, other, apart):
     assert difference(other, one) == apart
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": 1, "b": 2, "c": 3, "d": 4},
+        {"a": [1], "b": {"c": (2, 3)}, (4, 5): [], "d": 6},
+        [[1.0, "a"], (2, [None])],
+        (numpy.float64(1.0), 2),
+        {},
+    ],
+)
+def test_copy_of_containers(value):
+    copied = Copier(1 << 30).copied(value)
+    assert difference(copied, value) == 0
+    assert type(value) is tuple or copied is not value
+
+
 def test_copies_of_one_object_are_one_object():
     x = np.arange(4.0)
     generator = np.random.default_rng(3)
-    copies = Copier(1000).copied([x, x, {"a": x}, generator, 3, print])
+    copies = Copier(1 << 20).copied([x, x, {"a": x}, generator, 3, print])
     assert isinstance(copies, Unknown)
-    one, other, inner, drawn = Copier(1000).copied([x, x, {"a": x}, generator])
+    one, other, inner, drawn = Copier(1 << 20).copied([x, x, {"a": x}, generator])
     assert one is other is inner["a"]
     assert one is not x
     assert difference(drawn, generator) == 0
@@ -481,6 +640,11 @@ def test_module_is_run_by_its_name(tmp_path):
         (("-",), 2, "expected a script or -m module, which has a file"),
         (("a.ipynb",), 2, "expected a script, not a notebook; save it as one"),
         (("missing.py",), 2, "Rewrite: no file of the program ran"),
+        (
+            ("--fail-on-sync", "empty.py"),
+            2,
+            "argument --rewrite: not allowed with argument --fail-on-sync",
+        ),
         (("empty.py",), 0, "Rewrite: no loop found that the doctor can rewrite"),
     ],
 )
