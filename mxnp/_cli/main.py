@@ -148,7 +148,11 @@ def _value(option: str, equals: str, value: str, args: list[str]) -> str:
 
 _WATCHERS = ("--verify", "--trap-nan")
 _REPORT_OPTIONS = (
-    *("--report", "--doctor", "--rewrite", "--fail-on-fallback", "--fail-on-sync"),
+    "--report",
+    "--doctor",
+    "--rewrite",
+    "--fail-on-fallback",
+    "--fail-on-sync",
 )
 
 
@@ -192,7 +196,7 @@ def _report_session(
     if not options:
         return nullcontext()
     if options.patch is not None:
-        _check_rewritable(args)
+        _check_rewritable(options, args)
     if not args and sys.stdin.isatty():
         _refuse("a report requires a program: pass a script, -m, -c or -")
     from . import report_session  # its import takes long
@@ -203,8 +207,10 @@ def _report_session(
         _refuse(str(error))
 
 
-def _check_rewritable(args: Sequence[str]) -> None:
-    """Refuse a program that has no file with lines of Python."""
+def _check_rewritable(options: ReportOptions, args: Sequence[str]) -> None:
+    """Refuse a program that has no file with lines of Python, and a limit of waits."""
+    if options.waits is not None:  # recording waits too
+        _refuse("argument --rewrite: not allowed with argument --fail-on-sync")
     first = args[0] if args else "-"
     if first == "-" or first.startswith("-c"):
         _refuse("argument --rewrite: expected a script or -m module, which has a file")
