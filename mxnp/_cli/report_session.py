@@ -93,11 +93,15 @@ class ReportSession:
                 file.flush()
             if file not in (sys.stdout, sys.stderr):
                 file.close()
-        if self._options.is_doctor:
-            print(rendering.text(examine(self._profile.report)), file=sys.stderr)
         if self._recording is not None:
             self._recording.__exit__()
-            made = patch(self._recording, self._profile.report, self._folder)
+        if not self._options.is_doctor and self._recording is None:
+            return
+        diagnosis = examine(self._profile.report)
+        if self._options.is_doctor:
+            print(rendering.text(diagnosis), file=sys.stderr)
+        if self._recording is not None:
+            made = patch(self._recording, diagnosis.edits, self._folder)
             print(made.notes, file=sys.stderr)
             _write_patch(made.diff, self._patch)
 

@@ -38,7 +38,9 @@ def python_functions(search: Search) -> Iterator[Finding]:
             rewrite,
             is_example=not text,
         )
-        yield search.edit(found, node, text) if text else found
+        if text:
+            search.note_edit(found, node, text)
+        yield found
 
 
 def sorting_loops(search: Search) -> Iterator[Finding]:
@@ -64,7 +66,8 @@ def sorting_loops(search: Search) -> Iterator[Finding]:
                 [f"{name}.sort()"], [f"the loops sort `{name}` in ascending order"]
             ),
         )
-        yield search.edit(found, outermost, f"{name}.sort()")
+        search.note_edit(found, outermost, f"{name}.sort()")
+        yield found
 
 
 def _exchanged(search: Search, node: ast.AST) -> str:
@@ -150,7 +153,8 @@ def grouped_reductions(search: Search) -> Iterator[Finding]:
             "all groups.",
             rewrite,
         )
-        yield search.edit(found, loop, rewrite.lines[0])
+        search.note_edit(found, loop, rewrite.lines[0])
+        yield found
 
 
 def _stored(
@@ -235,4 +239,5 @@ def inverse_products(search: Search) -> Iterator[Finding]:
                 [f"`{matrix}` has two axes", DIGITS.format("another algorithm")],
             ),
         )
-        yield search.edit(found, node, text)
+        search.note_edit(found, node, text)
+        yield found

@@ -69,7 +69,7 @@ def growing_arrays(search: Search) -> Iterator[Finding]:
             grown.setdefault(loop, []).append((found, node, lines))
     for loop, parts in grown.items():  # one change for all arrays of a loop
         texts = {node: appended for _, node, (_, appended, _) in parts}
-        search.edit(
+        search.note_edit(
             parts[0][0],
             loop,
             "\n".join(

@@ -47,36 +47,34 @@ _SHARE = 0.02  # of the array work: smaller findings are left out
 _LEAST_SHARE = 0.005  # the same if there are no larger findings
 
 
-def diagnose(report: Report) -> list[Finding]:
+def diagnose(report: Report) -> tuple[list[Finding], list[Edit]]:
     """
-    Return the findings in the files of the program, the most expensive first.
+    Return the findings in the files of the program, and the changes that they suggest.
 
     Parameters
     ----------
     report : Report
         The counts of the program.
+
+    Returns
+    -------
+    findings : list of Finding
+        The findings, the most expensive first.
+    edits : list of Edit
+        The changes, in the order of the files.
     """
-    return _search(report)[0]
-
-
-def edits(report: Report) -> list[Edit]:
-    """Return the changes of the program's files that the findings suggest."""
-    return _search(report)[1]
-
-
-def _search(report: Report) -> tuple[list[Finding], list[Edit]]:
     places = [row.place for row in report.rows] + [wait.place for wait in report.waits]
     files = dict.fromkeys(place.file for place in places)
     has_gpu = _has_gpu()
     findings: list[Finding] = []
-    changes: list[Edit] = []
+    edits: list[Edit] = []
     for file in files:
         source = Source.of(file) if file and is_in_program(file) else None
         if source is not None:
             search = Search(source, Facts(report, source), has_gpu)
             findings += [found for pattern in PATTERNS for found in pattern(search)]
-            changes += search.edits
-    return sorted(findings, key=lambda finding: -finding.seconds), changes
+            edits += search.edits
+    return sorted(findings, key=lambda finding: -finding.seconds), edits
 
 
 def _has_gpu() -> bool:
@@ -88,14 +86,14 @@ def examine(report: Report) -> rendering.Diagnosis:
 
     Small findings are left out. The limit is lower if all of them are small.
     """
-    findings = diagnose(report)
+    findings, edits = diagnose(report)
     array = report.total.array
     listed: list[Finding] = []
     for share in (_SHARE, _LEAST_SHARE):
         if not listed:
             listed = [each for each in findings if each.seconds >= share * array]
     rest = [finding for finding in findings if finding not in listed]
-    return rendering.Diagnosis(listed, rest, report)
+    return rendering.Diagnosis(listed, rest, report, edits)
 
 
 @frameless_members
@@ -133,7 +131,7 @@ class doctor(profile):  # noqa: N801
     @property
     def findings(self) -> list[Finding]:
         """The findings, the most expensive first."""
-        return diagnose(self.report)
+        return diagnose(self.report)[0]
 
     def print(self, file: TextIO | None = None) -> None:
         """

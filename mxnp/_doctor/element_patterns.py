@@ -36,7 +36,10 @@ def element_loops(search: Search) -> Iterator[Finding]:
         if calls < _LEAST_ELEMENTS:
             continue
         try:
-            rewrite = vectorized_loop(loop, search.facts)
+            rewrite, kept = (
+                vectorized_loop(loop, search.facts, keeps_types=keeps_types)
+                for keeps_types in (False, True)
+            )
         except CannotError:
             continue
         search.claim(loop)
@@ -48,8 +51,8 @@ def element_loops(search: Search) -> Iterator[Finding]:
             "Operations on whole arrays compute all elements in one pass.",
             rewrite,
         )
-        lines = vectorized_loop(loop, search.facts, keeps_types=True).lines
-        yield search.edit(found, loop, "\n".join(lines))
+        search.note_edit(found, loop, "\n".join(kept.lines))
+        yield found
 
 
 _BUILTINS = ("sum", "max", "min", "any", "all")
@@ -88,7 +91,8 @@ def builtin_reductions(search: Search) -> Iterator[Finding]:
             Rewrite([search.restated(call, text)], conditions),
         )
         is_bool = name in ("any", "all")  # not NumPy's bool
-        yield search.edit(found, call, f"bool({text})" if is_bool else text)
+        search.note_edit(found, call, f"bool({text})" if is_bool else text)
+        yield found
 
 
 def _reduction(
@@ -157,7 +161,8 @@ def comprehensions(search: Search) -> Iterator[Finding]:
             "computes all elements in one pass.",
             Rewrite([new], rewrite.conditions),
         )
-        yield search.edit(found, *edit)
+        search.note_edit(found, *edit)
+        yield found
 
 
 _LEAST_WAITS = 100
@@ -276,7 +281,9 @@ def scalar_reads(search: Search) -> Iterator[Finding]:
             rewrite,
             is_example=edit is None,
         )
-        yield search.edit(found, *edit) if edit else found
+        if edit:
+            search.note_edit(found, *edit)
+        yield found
 
 
 def _iterated_list(

@@ -119,15 +119,14 @@ class Search:
         """Reserve a node and everything in it for one finding."""
         self.claimed.update(ast.walk(node))
 
-    def edit(self, finding: Finding, node: ast.AST, text: str) -> Finding:
-        """Note how a finding changes the file, and return the finding."""
+    def note_edit(self, finding: Finding, node: ast.AST, text: str) -> None:
+        """Note how a finding changes the file."""
         bindings = Bindings(self.facts, node)
         names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         arrays = frozenset(filter(bindings.is_taken_as_array, names))
         if isinstance(node, ast.expr):
             text = self._inline(node, text)
         self.edits.append(Edit(finding, self.source, node, text, arrays))
-        return finding
 
     def _inline(self, node: ast.expr, text: str) -> str:
         """Return a text that can be in the place of an expression."""

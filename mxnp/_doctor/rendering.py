@@ -11,7 +11,7 @@ from mxnp._engine import figures
 from mxnp._profiler.model import Report
 from mxnp._profiler.text import percent, place, summary
 
-from .findings import Finding
+from .findings import Edit, Finding
 
 _WIDTH = 88
 
@@ -27,11 +27,14 @@ class Diagnosis:
         The findings to show, and the smaller ones, which are only counted.
     report : Report
         The counts of the program.
+    edits : list of Edit
+        The changes of files that the findings suggest.
     """
 
     listed: list[Finding]
     rest: list[Finding]
     report: Report
+    edits: list[Edit]
 
 
 def head(diagnosis: Diagnosis) -> str:

@@ -18,11 +18,9 @@ from typing import Any
 
 import numpy
 
-from mxnp._doctor.doctor import edits
 from mxnp._doctor.findings import Edit
 from mxnp._doctor.syntax import Spot, assigned, dotted_name, spot, stored
 from mxnp._engine import core, figures
-from mxnp._profiler.model import Report
 from mxnp._profiler.text import place
 
 from .copies import Unknown, difference, is_array, random_state, set_random_state
@@ -53,7 +51,7 @@ class Patch:
     diff: bytes
 
 
-def patch(recording: Recording, report: Report, folder: Path) -> Patch:
+def patch(recording: Recording, edits: Iterable[Edit], folder: Path) -> Patch:
     """
     Return the changes of a program that its loops allow.
 
@@ -64,14 +62,14 @@ def patch(recording: Recording, report: Report, folder: Path) -> Patch:
     ----------
     recording : Recording
         The values of the run.
-    report : Report
-        The counts of the run.
+    edits : iterable of Edit
+        The changes that the doctor suggests after the run.
     folder : Path
         The folder to which the names of files in the diff are relative.
     """
     accepted: list[Edit] = []
     lines: list[str] = []
-    found = [each for each in edits(report) if _key(each) in recording.units]
+    found = [each for each in edits if _key(each) in recording.units]
     for edit in sorted(found, key=_extent):
         try:
             verdict = _verdict(edit, recording, accepted)

@@ -909,7 +909,7 @@ def with_waits_for_elements(report):
 
 def test_waits_for_elements_are_reported(tmp_path):
     report = with_waits_for_elements(Run(tmp_path, CORNERS).doctor.report)
-    (found,) = _doctor.diagnose(report)
+    ((found,), _) = _doctor.diagnose(report)
     assert (found.pattern, found.line, found.count) == ("element waits", 7, 800)
     assert found.rewrite == (
         "x[0, 0] = 0.5 * (x[1, 0] + x[0, 1])  # after the loop",
@@ -919,7 +919,7 @@ def test_waits_for_elements_are_reported(tmp_path):
         "nothing reads `x[0, 0]`, `y[i, -1]` before the loop ends",
     )
     small = replace(report, waits=[replace(each, count=9) for each in report.waits])
-    assert "element waits" not in [each.pattern for each in _doctor.diagnose(small)]
+    assert "element waits" not in [each.pattern for each in _doctor.diagnose(small)[0]]
 
 
 def test_waits_are_not_shares_of_the_array_work(tmp_path):
@@ -933,7 +933,7 @@ def test_waits_are_not_shares_of_the_array_work(tmp_path):
 def test_elements_are_slices_on_a_gpu(tmp_path, monkeypatch):
     program = Run(tmp_path, CORNERS)
     monkeypatch.setattr(_doctor, "_has_gpu", lambda: True)
-    findings = _doctor.diagnose(with_waits_for_elements(program.doctor.report))
+    findings, _ = _doctor.diagnose(with_waits_for_elements(program.doctor.report))
     (found,) = [each for each in findings if each.pattern == "element waits"]
     assert found.rewrite == (
         "x[:1, :1] = 0.5 * (x[1:2, :1] + x[:1, 1:2])",
@@ -1232,7 +1232,7 @@ def test_small_findings_are_left_out(shares, head, rest, tmp_path, monkeypatch):
     program = Run(tmp_path, SETUP + "t = sum(x)")
     array = program.doctor.total.array
     found = [replace(program.findings[0], seconds=share * array) for share in shares]
-    monkeypatch.setattr(_doctor, "diagnose", lambda report: found)
+    monkeypatch.setattr(_doctor, "diagnose", lambda report: (found, []))
     path = tmp_path / "printed"
     with path.open("w") as file:
         program.doctor.print(file)

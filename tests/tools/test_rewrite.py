@@ -17,6 +17,7 @@ from support.beginners import SETUP as BEGIN
 
 import mxnp as np
 from mxnp import _bridge
+from mxnp._doctor.doctor import diagnose
 from mxnp._rewrite import copies as _copies
 from mxnp._rewrite import hooks
 from mxnp._rewrite import recording as _recording
@@ -67,7 +68,7 @@ class Rewritten:
             with contextlib.redirect_stdout(output):
                 exec(code, {"__name__": "program"})
         self.printed = output.getvalue()
-        made = patch(recording, doctor.report, folder)
+        made = patch(recording, diagnose(doctor.report)[1], folder)
         self.diff, self.notes = made.diff, made.notes.split("\n")
 
     def added(self):
