@@ -8,7 +8,7 @@ thread has ended.
 from __future__ import annotations
 
 import contextvars
-from _thread import LockType, allocate_lock, start_new_thread
+from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
 from typing import Any
 
@@ -52,7 +52,8 @@ def run_pieces(
     ----------
     work : callable
         Takes the part of the range that a piece has. The caller's thread computes the
-        first piece. Other threads have a copy of its context, with NumPy's errstate.
+        first piece, and those that no other thread has begun by then. Other threads
+        have a copy of its context, with NumPy's errstate.
     n : int
         The length of the range.
     pieces : int
@@ -74,51 +75,89 @@ def run_pieces(
         or what a signal handler raised.
     """
     _bridge.profile_note_threads(pieces)
-    parts = [slice(i * n // pieces, (i + 1) * n // pieces) for i in range(pieces)]
-    results: list[Any] = [None] * pieces
-    errors: dict[int, BaseException] = {}  # by the number of the piece
-
-    def compute(i: int) -> None:
-        start, stop = parts[i].start, parts[i].stop
-        step = most or max(stop - start, 1)
-        for at in range(start, stop, step):
-            results[i] = work(slice(at, min(at + step, stop)))
-            if errors:
-                return
-
-    def compute_and_release(i: int, lock: LockType) -> None:
-        try:
-            compute(i)
-        except BaseException as error:
-            errors[i] = error
-        finally:
-            lock.release()
-
-    locks = [allocate_lock() for _ in parts[1:]]
+    call = _Pieces(work, n, pieces, most)
     try:
-        for i, lock in enumerate(locks, 1):
+        try:
+            call.run()
+        finally:
+            call.wait()
+        for i in sorted(call.errors):
+            raise call.errors[i] if i < 1 else call.errors[i].with_traceback(None)
+        return call.results
+    finally:
+        call.wait()  # if a signal handler has ended the first wait
+        call.forget()
+
+
+class _Pieces:
+    """
+    The pieces of a call, each of which belongs to the thread that begins it first.
+
+    A signal handler may raise an exception between any two lines that the caller's
+    thread runs, also while it starts threads or waits for them.
+    """
+
+    def __init__(
+        self, work: Callable[[slice], Any], n: int, pieces: int, most: int
+    ) -> None:
+        self.work: Any = work
+        self.most = most
+        self.parts = [
+            slice(i * n // pieces, (i + 1) * n // pieces) for i in range(pieces)
+        ]
+        self.results: list[Any] = [None] * pieces
+        self.errors: dict[int, BaseException] = {}  # by the number of the piece
+        self.is_threads: dict[int, bool] = {}  # or the caller's, from its begin on
+        self.ended: set[int] = set()
+        self.locks = [allocate_lock() for _ in self.parts]
+
+    def compute(self, i: int) -> None:
+        start, stop = self.parts[i].start, self.parts[i].stop
+        step = self.most or max(stop - start, 1)
+        for at in range(start, stop, step):
+            if self.errors:
+                return
+            self.results[i] = self.work(slice(at, min(at + step, stop)))
+
+    def compute_on_thread(self, i: int) -> None:
+        if not self.is_threads.setdefault(i, True):
+            return
+        try:
+            self.compute(i)
+        except BaseException as error:
+            self.errors[i] = error
+        finally:
+            self.ended.add(i)
+            self.locks[i].release()
+
+    def run(self) -> None:
+        try:
+            self.start_threads()
+            for i in range(len(self.parts)):
+                if not self.is_threads.setdefault(i, False):
+                    self.compute(i)
+        except BaseException as error:
+            self.errors[0] = error
+
+    def start_threads(self) -> None:
+        for i, lock in enumerate(self.locks[1:], 1):
             lock.acquire()
             run = contextvars.copy_context().run
             try:
-                start_new_thread(run, (compute_and_release, i, lock))
-            except RuntimeError:  # no more threads, or the interpreter ends
-                compute_and_release(i, lock)
-        compute(0)
-    except BaseException as error:
-        errors[0] = error
-    finally:
-        _wait(locks, errors)
-    for i in sorted(errors):
-        raise errors[i] if i < 1 else errors[i].with_traceback(None)
-    return results
+                start_new_thread(run, (self.compute_on_thread, i))
+            except RuntimeError as error:  # no more threads, or the interpreter ends
+                _bridge.raise_handlers(error)
 
+    def wait(self) -> None:
+        """Wait for the threads that have begun, whatever signal handlers raise."""
+        for i, lock in enumerate(self.locks):
+            while self.is_threads.setdefault(i, False) and i not in self.ended:
+                try:
+                    lock.acquire()
+                except BaseException as error:
+                    self.errors[-1] = error  # before those of the pieces
 
-def _wait(locks: list[LockType], errors: dict[int, BaseException]) -> None:
-    """Wait until threads have released locks, whatever signal handlers raise."""
-    for lock in locks:
-        while True:
-            try:
-                lock.acquire()
-                break
-            except BaseException as error:
-                errors[-1] = error  # before those of the pieces
+    def forget(self) -> None:
+        """Drop what a thread that begins too late, or an exception, would keep."""
+        self.work, self.results = None, []
+        self.errors.clear()
