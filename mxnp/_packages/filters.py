@@ -14,7 +14,7 @@ from .entries import Entry, can_write, is_plain, is_same_memory, replaced
 _WRAP = (1, 5)  # SciPy's numbers of modes in which a border needs the other one
 
 
-def lines(*, axis: int, output: int) -> Callable[..., Any]:
+def lines(*, axis: int, output: int, is_result: bool = False) -> Callable[..., Any]:
     """
     Divide a filter of the lines along one axis, across these lines.
 
@@ -24,6 +24,8 @@ def lines(*, axis: int, output: int) -> Callable[..., Any]:
     ----------
     axis, output : int
         The places of these arguments. The first argument is the input.
+    is_result : bool, optional
+        Whether SciPy returns the output.
     """
 
     def divide(entry: Entry, *args: Any) -> Any:
@@ -41,8 +43,9 @@ def lines(*, axis: int, output: int) -> Callable[..., Any]:
             entry.function(*replaced(args, parts))
 
         work = max(a.size, out.size)
-        is_divided = entry.run(compute, a.shape[across], work, is_repeatable=not is_own)
-        return None if is_divided else NotImplemented
+        if not entry.run(compute, a.shape[across], work, is_repeatable=not is_own):
+            return NotImplemented
+        return out if is_result else None
 
     return divide
 

@@ -16,7 +16,7 @@ from .entries import Entry, FinalError, count_threads
 from .table import NOT_DIVIDED, ROWS, Row
 
 
-def divide(row: Row, entry: Entry, *args: Any, **kwargs: Any) -> Any:
+def call_divider(row: Row, entry: Entry, *args: Any, **kwargs: Any) -> Any:
     """Divide a call. While calls are verified, another function stands for this one."""
     return row.divide(entry, *args, **kwargs)
 
@@ -28,11 +28,11 @@ def _divider(row: Row, entry: Entry) -> Callable[..., Any]:
         if count_threads() < 2:
             return NotImplemented
         try:
-            return divide(row, entry, *args, **kwargs)
+            return call_divider(row, entry, *args, **kwargs)
         except FinalError as failed:
             return failed.args[0]
 
-    divided.__qualname__ = entry.name
+    divided.__name__ = divided.__qualname__ = entry.name
     return divided
 
 

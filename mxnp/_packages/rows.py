@@ -28,7 +28,8 @@ def distances(entry: Entry, a: Any, b: Any, *given: Any, **kwargs: Any) -> Any:
     """
     Divide the distances of two sets of points along the first set.
 
-    The array for them is given, or ``out``, or the result.
+    The array for them is given, or ``out``, or the result. SciPy returns 0.0 if it is
+    given.
     """
     if entry.cut_into(len(a), a.size * len(b)) < 2 or not _are_pairs(a, b):
         return NotImplemented
@@ -47,7 +48,7 @@ def distances(entry: Entry, a: Any, b: Any, *given: Any, **kwargs: Any) -> Any:
 
     if not entry.run(compute, len(a), a.size * len(b)):
         return NotImplemented
-    return None if given else result
+    return 0.0 if given else result
 
 
 # -- Fourier transforms ----------------------------------------------------------------
@@ -75,7 +76,10 @@ def tree_workers(names: str) -> Callable[..., Any]:
     """
 
     def divide(entry: Entry, tree: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        kwargs |= dict(zip(names.split(), args, strict=False))
+        named = dict(zip(names.split(), args, strict=False))
+        if named.keys() & kwargs.keys():
+            return NotImplemented
+        kwargs |= named
         pieces = entry.cut_into(x.size, x.size)
         if len(args) > len(names.split()) or kwargs.get("workers", 1) != 1:
             return NotImplemented

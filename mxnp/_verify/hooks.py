@@ -240,8 +240,11 @@ def _of_function_protocol(args: tuple[Any, ...], _: dict[str, Any]) -> Operation
 
 
 def _of_division(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation:
-    _, entry, *given = args
-    return Operation(entry.name, entry.function, tuple(given), kwargs)
+    row, entry, *given = args
+    function = entry.function
+    if "." in row.names:  # a method, of an object that it leaves as it is
+        function = functools.partial(function, given.pop(0))
+    return Operation(entry.name, function, tuple(given), kwargs)
 
 
 # -- Watching --------------------------------------------------------------------------
@@ -389,7 +392,7 @@ def _install() -> None:
         _hook(ndarray, slot, original, make, role, reference, _is_reflected(slot))
     for name, make in _PROTOCOLS.items():
         _hook(ndarray, name, vars(Array)[name], make)
-    placing.divide = Hook(_divide, _begin_division)
+    placing.call_divider = Hook(_call_divider, _begin_division)
 
 
 class _HiddenWarnings:
@@ -437,13 +440,13 @@ def _uninstall() -> None:
     """Remove the hooks, so that Python calls the slots in C directly again."""
     Function.__call__ = _call  # type: ignore[method-assign]
     set_intercepted(False)
-    placing.divide = _divide
+    placing.call_divider = _call_divider
     for name in (*_SLOTS, *_PROTOCOLS):
         delattr(ndarray, name)
 
 
 _call = vars(Function)["__call__"]
-_divide = placing.divide
+_call_divider = placing.call_divider
 _PROTOCOLS: dict[str, _Make] = {
     "__array_ufunc__": _of_ufunc_protocol,
     "__array_function__": _of_function_protocol,

@@ -141,6 +141,32 @@ def test_the_sample_of_a_row_is_divided(threads, row):
     assert any(placing._originals.get(x, x) in threads.functions for x in functions)
 
 
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if row.module in MODULES],
+    ids=lambda row: f"{row.module} {row.names[:20]}",
+)
+def test_the_sample_of_a_row_is_verified(threads, row):
+    """SciPy's function also returns what a divided call returns."""
+    with mxnp.verify() as checks:
+        eval(row.sample, SPACE | ARRAYS)
+    assert threads.calls
+    assert checks.verified
+    assert not checks.skipped
+
+
+def test_a_parameter_that_is_given_twice(threads):
+    points = ARRAYS["points"]
+    tree = spatial.cKDTree(points)
+    for call in (
+        lambda: tree.query(points, 3, k=3),
+        lambda: tree.query_ball_point(points, 0.001, r=3),
+    ):
+        assert not threads.compare(call)
+        with pytest.raises(TypeError, match=r"\b(k|r)\b"):
+            call()
+
+
 def test_the_page_has_the_table():
     page = (ROOT / "docs" / "scipy.md").read_text()
     names = {name for row in ROWS for name in row.names.split()} - {"ufuncs"}
@@ -551,7 +577,7 @@ def test_without_the_runner_calls_that_carry_arrays_are_divided(threads, monkeyp
     with pytest.raises(TypeError):
         special.erf(x, x, x)
     asked = []
-    monkeypatch.setattr(placing, "divide", lambda row, *_: asked.append(row))
+    monkeypatch.setattr(placing, "call_divider", lambda row, *_: asked.append(row))
     special.erf(a)
     ndimage.gaussian_filter(a, 2)
     assert not asked
