@@ -218,10 +218,12 @@ static int call_copy(PyObject *const *args, size_t n, PyObject **result)
     PyObject *to = recycle_new(row, PyArray_NDIM(from), PyArray_DIMS(from));
     if (!to)
         return -1;
-    struct view line = {.data = PyArray_DATA((PyArrayObject *)to), .ndim = 1};
-    line.shape[0] = size;
-    line.strides[0] = dtype_itemsizes[row];
-    arrays_copy(&line, PyArray_BYTES(from), &step, dtype_itemsizes[row]);
+    intptr_t itemsize = dtype_itemsizes[row], strides[] = {step, itemsize};
+    char *both[] = {PyArray_BYTES(from), PyArray_DATA((PyArrayObject *)to)};
+    if (step == itemsize)
+        memcpy(both[1], both[0], (size_t)(size * itemsize));
+    else
+        core->mx_copy_loop((int)itemsize)(both, &size, strides, NULL);
     return answer(recycle_wrap(to), result);
 }
 
