@@ -522,7 +522,7 @@ def test_code_runs_in_another_process(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["def f(x)", "async def f(x)", "class C"])
-@pytest.mark.parametrize("decorator", ["", "@compiled\n"])
+@pytest.mark.parametrize("decorator", ["", "@compiled\n"], ids=["plain", "decorated"])
 def test_decorated_code_is_not_recorded(decorator, kind, tmp_path):
     text = f"{decorator}{kind}:\n    def g(x):\n        for v in x: max(x)\n"
     found = [*constants(recorded(tmp_path, text))]
