@@ -207,8 +207,9 @@ class Recording:
     def end(self, number: int, result: Any = None) -> Any:
         """Keep the values of names after a unit has run; return its result."""
         unit = self._order[number]
-        if unit.begun is not None and unit.begun.frame == id(sys._getframe(1)):
-            self._try(self._end, unit, sys._getframe(1), result)
+        begun = unit.begun  # another thread may change it
+        if begun is not None and begun.frame == id(sys._getframe(1)):
+            self._try(self._end, unit, sys._getframe(1), begun, result)
         return result
 
     def _try(self, step: Callable[..., None], unit: Unit, *args: Any) -> None:
@@ -233,9 +234,10 @@ class Recording:
             self._left -= copier.taken
             unit.begun = Begun(id(frame), form, values, copier.taken)
 
-    def _end(self, unit: Unit, frame: types.FrameType, result: Any) -> None:
-        begun, copier = unit.begun, Copier(self._left)
-        assert begun is not None
+    def _end(
+        self, unit: Unit, frame: types.FrameType, begun: Begun, result: Any
+    ) -> None:
+        copier = Copier(self._left)
         after = _values(unit, frame, copier)
         unit.kept.append((begun.values, after, copier.copied(result)))
         unit.forms[begun.form] = begun.form is not None
@@ -244,9 +246,9 @@ class Recording:
 
     def _drop(self, unit: Unit) -> None:
         """Free the copies of an execution that did not end."""
-        if unit.begun is not None:
-            self._left += unit.begun.cost
-            unit.begun = None
+        begun, unit.begun = unit.begun, None
+        if begun is not None:
+            self._left += begun.cost
 
 
 def _variables(unit: Unit, frame: types.FrameType) -> Iterator[tuple[str, Any]]:
