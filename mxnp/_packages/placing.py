@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -42,15 +41,11 @@ def _public_name(row: Row, name: str) -> str:
     return ".".join((*parts, name))
 
 
-# Functions of Cython for several dtypes have no vectorcall, so others stand for them.
-_originals: dict[Any, Any] = {}
-
-
-def _places_of(row: Row, module: ModuleType) -> Iterator[tuple[Any, str]]:
-    """Yield the modules or classes, and names, of what a version of the package has."""
+def _functions_of(row: Row, module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield the names and functions that a version of the package has."""
     if row.names == "ufuncs":
         yield from (
-            (module, name)
+            (name, x)
             for name, x in vars(module).items()
             if isinstance(x, numpy.ufunc) and name not in NOT_DIVIDED
         )
@@ -58,14 +53,7 @@ def _places_of(row: Row, module: ModuleType) -> Iterator[tuple[Any, str]]:
         owner, _, name = path.rpartition(".")
         holder = getattr(module, owner, None) if owner else module
         if name in getattr(holder, "__dict__", ()):
-            yield holder, name
-
-
-def _replace(name: str, found: Any, made: Any) -> None:
-    """Replace a function, also where modules have imported it by its name."""
-    for module in list(sys.modules.values()):
-        if getattr(module, "__dict__", {}).get(name) is found:
-            setattr(module, name, made)
+            yield name, vars(holder)[name]
 
 
 def place(module: ModuleType, grain: int = 0) -> None:
@@ -83,15 +71,10 @@ def place(module: ModuleType, grain: int = 0) -> None:
     for row in ROWS:
         if row.module != module.__name__:
             continue
-        for holder, name in [*_places_of(row, module)]:
-            found = vars(holder)[name]
-            function = _originals.get(found, found)
+        for name, function in _functions_of(row, module):
             entry = Entry(function, grain or row.grain, _public_name(row, name))
             least = grain or row.least or 2 * row.grain
-            made = _bridge.divide_calls(function, _divider(row, entry), least)
-            if made is not function:
-                _originals[made] = function
-                _replace(name, found, made)
+            _bridge.divide_calls(function, _divider(row, entry), least)
 
 
 def load() -> None:

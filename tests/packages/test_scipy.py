@@ -1,6 +1,8 @@
 """Large calls of SciPy that threads divide: the same bits, errors and warnings."""
 
 import copy
+import inspect
+import pickle
 import signal as signals
 import sys
 import threading
@@ -107,9 +109,9 @@ def place(grain):
 def threads(monkeypatch):
     """Divide calls of four elements and more among three threads."""
     place(2)
-    _bridge.divide_all(True)
+    before = _bridge.divide_all(True)
     yield Threads(monkeypatch)
-    _bridge.divide_all(False)
+    _bridge.divide_all(before)
     place(0)
 
 
@@ -138,7 +140,7 @@ def test_the_sample_of_a_row_is_divided(threads, row):
         functions = [x for x in vars(module).values() if isinstance(x, np.ufunc)]
     else:
         functions = [attrgetter(name)(module) for name in row.names.split()]
-    assert any(placing._originals.get(x, x) in threads.functions for x in functions)
+    assert any(x in threads.functions for x in functions)
 
 
 @pytest.mark.parametrize(
@@ -182,6 +184,25 @@ def test_functions_keep_their_identity(threads):
     assert repr(ndimage._nd_image.correlate1d).startswith(
         "<built-in function correlate1d"
     )
+
+
+def test_functions_of_several_dtypes_keep_their_identity(threads):
+    module = sys.modules["scipy.signal._sosfilt"]
+    function = module._sosfilt
+    assert repr(function).startswith("<cyfunction _sosfilt at ")
+    assert (function.__module__, function.__qualname__) == (module.__name__, "_sosfilt")
+    assert [*inspect.signature(function).parameters] == ["sos", "x", "zi"]
+    assert pickle.loads(pickle.dumps(function)) is function
+    x, zi = np.ones((40, 9)), np.zeros((40, 1, 2))
+    assert threads.compare(function, np.ones((1, 6)), x, zi)
+    assert not threads.compare(function["double"], np.ones((1, 6)), x, zi)
+    assert not threads.compare(function, np.ones((1, 6)), x, zi=zi)
+
+
+def test_a_divided_call_has_the_functions_name(threads):
+    entry = entries.Entry(special.erf, 2, "scipy.special.erf")
+    divided = placing._divider(ROWS[0], entry)
+    assert divided.__name__ == divided.__qualname__ == "scipy.special.erf"
 
 
 def test_a_row_whose_function_is_missing_is_left_alone(threads):

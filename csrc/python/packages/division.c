@@ -14,6 +14,7 @@
 struct division {
     struct table_key function;
     vector_call whole;
+    ternaryfunc slot; /* in the row of a class */
     PyObject *divide;
     Py_ssize_t least; /* elements of an array that makes a call large */
 };
@@ -66,34 +67,59 @@ static PyObject *divide(const struct division *row, PyObject *const *args, Py_ss
     return result;
 }
 
+/* Return the result of a call that is divided, or NULL, perhaps with an exception set. */
+static PyObject *divide_large(const struct division *row, PyObject *const *args, Py_ssize_t n,
+                              PyObject *names)
+{
+    bool is_asked_for = divides_all || calls_with_arrays > 0;
+    if (is_asked_for && !is_dividing && is_large(args, n, row->least))
+        return divide(row, args, n, names);
+    return NULL;
+}
+
 static PyObject *division_call(PyObject *function, PyObject *const *args, size_t flags,
                                PyObject *names)
 {
     struct division row = *(struct division *)table_find(&divisions, function, 0);
     Py_ssize_t n = arguments_positional(flags);
-    bool is_asked_for = divides_all || calls_with_arrays > 0;
-    if (is_asked_for && !is_dividing && is_large(args, n, row.least)) {
-        PyObject *result = divide(&row, args, n, names);
-        if (result || PyErr_Occurred())
-            return result;
-    }
+    PyObject *result = divide_large(&row, args, n, names);
+    if (result || PyErr_Occurred())
+        return result;
     return row.whole ? row.whole(function, args, flags, names)
                      : callable_call_packed(function, args, n, names);
 }
 
-/* A call of the function that stands for one without a vectorcall, which is its `self`. */
-static PyObject *division_call_self(PyObject *function, PyObject *const *args, Py_ssize_t n,
-                                    PyObject *names)
+/* Functions of Cython for several dtypes have no vectorcall.  So their class gets this slot,
+ * which divides calls without names. */
+static PyObject *division_call_slot(PyObject *function, PyObject *args, PyObject *named)
 {
-    return division_call(function, args, (size_t)n, names);
+    struct division row = *(struct division *)table_find(&divisions, function, 0);
+    ternaryfunc slot = ((struct division *)table_find(&divisions, Py_TYPE(function), 0))->slot;
+    PyObject *result = NULL;
+    if (row.divide && !(named && PyDict_Size(named) > 0))
+        result = divide_large(&row, layout_items(args), Py_SIZE(args), NULL);
+    return result || PyErr_Occurred() ? result : slot(function, args, named);
 }
 
-static PyMethodDef stand_in = {"divided", (PyCFunction)(void (*)(void))division_call_self,
-                               METH_FASTCALL | METH_KEYWORDS, NULL};
+/* Divide the calls of a class.  Return 0, or -1 with an exception set. */
+static int replace_slot(PyTypeObject *class)
+{
+    struct type_struct *type = (struct type_struct *)class;
+    struct division *row = table_add(&divisions, class, 0);
+    if (row && !row->slot) {
+        Py_INCREF(class);
+        row->slot = (ternaryfunc)type->call;
+        type->call = division_call_slot;
+    }
+    return row ? 0 : -1;
+}
 
+/* Return 0, or -1 with an exception set. */
 static int divide_calls_of(PyObject *function, PyObject *divide, Py_ssize_t least)
 {
     vector_call *call = callable_innermost(function);
+    if (!call && replace_slot(Py_TYPE(function)) < 0)
+        return -1;
     struct division *row = table_add(&divisions, function, 0);
     if (!row)
         return -1;
@@ -107,7 +133,7 @@ static int divide_calls_of(PyObject *function, PyObject *divide, Py_ssize_t leas
     row->divide = Py_NewRef(divide);
     Py_XDECREF(former);
     row->least = least;
-    return call != NULL;
+    return 0;
 }
 
 static PyObject *divide_calls(PyObject *self, PyObject *args)
@@ -117,17 +143,17 @@ static PyObject *divide_calls(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "OOn:divide_calls", &function, &divide, &least))
         return NULL;
-    int is_in_place = layout_is_known() ? divide_calls_of(function, divide, least) : 1;
-    if (is_in_place < 0)
+    if (layout_is_known() && divide_calls_of(function, divide, least) < 0)
         return NULL;
-    return is_in_place ? Py_NewRef(function) : PyCFunction_NewEx(&stand_in, function, NULL);
+    Py_RETURN_NONE;
 }
 
 static PyObject *divide_all(PyObject *self, PyObject *flag)
 {
     (void)self;
+    bool before = divides_all;
     divides_all = flag == Py_True;
-    Py_RETURN_NONE;
+    return PyBool_FromLong(before);
 }
 
 static PyObject *call_whole(PyObject *self, PyObject *args)
@@ -147,7 +173,8 @@ static PyObject *call_whole(PyObject *self, PyObject *args)
 PyMethodDef division_methods[] = {
     {"divide_all", divide_all, METH_O,
      "divide_all(flag)\n--\n\n"
-     "Set whether calls of packages are divided that carry no arrays of mxnp."},
+     "Set whether calls of packages are divided that carry no arrays of mxnp. Return whether "
+     "they were."},
     {"call_whole", call_whole, METH_VARARGS,
      "call_whole(function, args, kwargs)\n--\n\n"
      "Call a function whose calls of packages are not divided."},
@@ -157,7 +184,6 @@ PyMethodDef division_methods[] = {
      "arguments has at least so many elements. It returns NotImplemented for calls that it "
      "leaves to the compiled function, and may call that for parts of the arguments. An "
      "exception that it raises for arguments leaves the call to the compiled function, and one "
-     "that it returns is raised. Return the function, which is changed in place, or another "
-     "one that has it as ``__self__``."},
+     "that it returns is raised. The function is changed in place."},
     {NULL, NULL, 0, NULL},
 };
