@@ -164,10 +164,15 @@ def test_the_caller_computes_the_pieces_without_threads(monkeypatch):
 def test_a_thread_that_begins_too_late_has_nothing_to_do(monkeypatch):
     started, parts = [], []
     monkeypatch.setattr(threads, "start_new_thread", lambda *call: started.append(call))
-    assert threads.run_pieces(lambda part: parts.append(part), 9, 3) == [None] * 3
-    for run, args in started:
-        run(*args)
-    assert len(parts) == 3
+
+    def work(part):
+        parts.append(part.start)
+        while part.start == 3 and started:
+            run, args = started.pop(0)
+            run(*args)
+
+    threads.run_pieces(work, 9, 3)
+    assert parts == [0, 3, 6]
 
 
 @pytest.mark.parametrize("failing", [0, 1])
