@@ -207,7 +207,7 @@ LANES = {
     "door": gate(
         600,
         "newer -P -m pytest --quiet tests/packages/test_{boundary,disguise,door}*.py"
-        " tests/array/test_{operators,small_arrays,subclasses}.py",
+        " tests/array/test_{array,operators,pickles,small_arrays,subclasses}.py",
         needs=("newer",),
     ),
     "c": gate(

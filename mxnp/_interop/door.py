@@ -601,6 +601,6 @@ def load() -> None:
     is_interactive = bool(sys.flags.inspect) or hasattr(sys, "ps1")
     _bridge.hook_code(see_code, _quiet, is_interactive)
     for function in (pickle.load, pickle.loads):
-        _bridge.pass_on(function)
+        _bridge.watch_pickles(function)
     _convert_steps()
     _hold_tool()

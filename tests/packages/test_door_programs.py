@@ -232,6 +232,7 @@ for call in [
 def test_interrupt_in_a_package(script):
     text = """
 import mxnp as np, signal, threading, time, os, visited
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
 x = np.arange(5.0)
 def wait(x):
     os.kill(os.getpid(), signal.SIGINT)

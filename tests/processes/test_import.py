@@ -158,7 +158,7 @@ def test_an_interrupt_while_the_layer_of_a_function_is_loaded() -> None:
         def interrupt(original):
             raise KeyboardInterrupt(original.__name__)
 
-        x = np.arange(float(_bridge.get_threshold() * np.median.layer_factor))
+        x = np.arange(float(max(_bridge.get_threshold(), 1) * np.median.layer_factor))
         _bridge.set_layers(interrupt, layers.is_refused)
         try:
             np.median(x)

@@ -625,7 +625,7 @@ static PyObject *call_passing(PyObject *function, PyObject *const *args, size_t 
     return pass_item(run(function, args, flags, names));
 }
 
-/* The same for one written in C, such as pickle.loads. */
+/* The same for one written in C. */
 static PyObject *call_compiled(PyObject *function, PyObject *const *args, size_t flags,
                                PyObject *names)
 {
@@ -640,6 +640,18 @@ static int open_passing(PyObject *function)
     else if (Py_TYPE(function) != function_class && *now != call_compiled)
         return replace_call(function, call_compiled);
     return 0;
+}
+
+/* A function written in C that makes objects, such as pickle.loads: the program gets what was
+ * pickled, also if that is a NumPy array. */
+static PyObject *call_making(PyObject *function, PyObject *const *args, size_t flags,
+                             PyObject *names)
+{
+    PyObject *made = give_item(callable_original(function)(function, args, flags, names));
+    int is_own = made && !argument_is_leaf(made) ? owners_is_program() : 0;
+    if (is_own < 0 || (is_own && see_result(made) < 0))
+        Py_CLEAR(made);
+    return made;
 }
 
 /* -- Functions that wait ---------------------------------------------------------------- */
@@ -1038,6 +1050,14 @@ static PyObject *converted_calls(PyObject *self, PyObject *unused)
     return PyLong_FromLongLong(arguments_converted_calls());
 }
 
+static PyObject *watch_pickles(PyObject *self, PyObject *x)
+{
+    (void)self;
+    if (run && Py_TYPE(x) == &PyCFunction_Type && replace_call(x, call_making) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 PyMethodDef door_methods[] = {
     {"set_door", set_door, METH_VARARGS,
      "set_door(function, partial, cached, iterators, open_class, see_callable, see_names, "
@@ -1074,6 +1094,9 @@ PyMethodDef door_methods[] = {
     {"pass_on", pass_on, METH_O,
      "pass_on(function)\n--\n\n"
      "Convert what a function of the standard library returns, for the code that calls it."},
+    {"watch_pickles", watch_pickles, METH_O,
+     "watch_pickles(function)\n--\n\n"
+     "See the objects that a function written in C makes, and convert them for packages."},
     {"meet", meet_object, METH_O,
      "meet(object)\n--\n\n"
      "Open the doors of an object, as if the program called it."},
