@@ -104,7 +104,7 @@ class Node:
     def __del__(self):
         print(float((self.a * 2 + 1)[-1]), (self.a + 1).shape)
 node = Node(y)
-others = [Node(y * n) for n in range(3)]
+others = [Node(y * 1) for n in range(3)]  # Python does not say in which order they go
 
 ## __del__ in cycles
 class Node:
