@@ -252,7 +252,7 @@ def _adapt_xarray(variable: Any) -> None:
 
 
 def _adapt_joblib(parallel: Any) -> None:
-    """Open doors in joblib's workers, and give the program mxnp arrays."""
+    """Convert arguments in joblib's workers, and the results that the program gets."""
     calls = parallel.BatchedCalls
     run = calls.__call__
 

@@ -1,6 +1,6 @@
 """Test the sizes at which the core does something else: one element less, as many, one more.
 
-The sizes are those of the constants in the sources. Where elements are processed in parts, the
+The sizes come from the constants in the sources. Where elements are processed in parts, the
 first and the last element of each part are odd ones, which a wrong border would lose, double
 or take twice.
 """

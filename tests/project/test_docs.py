@@ -289,7 +289,7 @@ def test_links_lead_to_files(page):
 
 
 def anchors(page):
-    """Return the anchors that a code host gives the headings of a page."""
+    """Return the anchors of the headings of a page on a code host."""
     headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
     return {
         re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings

@@ -221,7 +221,7 @@ def test_first_runs_of_a_loop_are_compared(tmp_path, monkeypatch):
     assert "compared in 5 of 9 runs" in run.verdict()  # 1, 2, 3, 4 and 8
 
 
-# -- What is not offered ---------------------------------------------------------------
+# -- Rewrites that are refused ---------------------------------------------------------
 
 REFUSED = {
     "other type": (

@@ -418,8 +418,8 @@ static bool are_same(PyObject *ours, PyObject *theirs, bool is_view)
     return true;
 }
 
-/* Check whether NumPy's settings of floating-point errors neither raise, call nor log.  The
- * answer is no if an exception is set. */
+/* Check whether NumPy's settings of floating-point errors neither raise, call nor log.  Return
+ * false with an exception set if they cannot be read. */
 static bool settings_are_plain(void)
 {
     PyObject *value = PyObject_CallNoArgs(get_settings);

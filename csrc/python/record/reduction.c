@@ -172,8 +172,8 @@ static PyObject *write_result(PyObject *result, PyObject *to)
     return status < 0 ? NULL : Py_NewRef(to);
 }
 
-/* Steal a reference to a result; return that of a ufunc for it and an initial value.  `initial`
- * has both, or is None. */
+/* Steal a reference to a result, and add an initial value with a ufunc.  `initial` is a tuple
+ * of the ufunc and the value, or None. */
 static PyObject *add_initial(PyObject *result, PyObject *initial)
 {
     if (!result || result == Py_NotImplemented || initial == Py_None)
