@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import sys
 import types
@@ -75,6 +76,17 @@ def pytest_configure(config: pytest.Config) -> None:
         "any_last_bit: the last bits of results may differ, by stride and order of sums",
     ):
         config.addinivalue_line("markers", marker)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Any:
+    """Keep Python's garbage collector from visiting the many objects that describe tests."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture

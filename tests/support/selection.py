@@ -15,7 +15,7 @@ import functools
 import importlib.util
 import itertools
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -95,13 +95,21 @@ def sample(ids: Sequence[str], size: int) -> set[str]:
     """
     parts = {id: frozenset(id.split("-")) for id in ids}
     counts = Counter(itertools.chain.from_iterable(parts.values()))
-    left = sorted(parts, key=lambda id: zlib.crc32(id.encode()))
+    sets = defaultdict(list)
+    gains = {}  # how often the parameters of a set occur that no chosen set has
+    for id in sorted(parts, key=lambda id: zlib.crc32(id.encode())):
+        gains[id] = sum(counts[part] for part in parts[id])
+        for part in parts[id]:
+            sets[part].append(id)
     chosen: set[str] = set()
     seen: set[str] = set()
-    while left and len(chosen) < size:
-        best = max(left, key=lambda id: sum(counts[part] for part in parts[id] - seen))
-        left.remove(best)
+    for _ in range(min(size, len(parts))):
+        best = max(gains, key=gains.__getitem__)
         chosen.add(best)
+        gains[best] = -1
+        for part in parts[best] - seen:
+            for id in sets[part]:
+                gains[id] -= counts[part]
         seen |= parts[best]
     return chosen
 
