@@ -232,7 +232,7 @@ def test_one_matrix_is_left_to_numpy(
     def layer(*args: Any) -> None:
         raise AssertionError("the layer is called")
 
-    a = numpy.eye(200) + numpy.random.default_rng(3).random((200, 200)) / 999
+    a = numpy.eye(128) + numpy.random.default_rng(3).random((128, 128)) / 999
     function, original = getattr(mxnp.linalg, name), getattr(numpy.linalg, name)
     if function.layer is not None:
         monkeypatch.setattr(function, "layer", layer)
