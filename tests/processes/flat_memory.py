@@ -3,9 +3,10 @@ Run each example many times in one process, and check that its memory stays cons
 
     python -m tests.processes.flat_memory [--rounds N] [EXAMPLE ...]
 
-Everything is recorded (``MXNP_THRESHOLD=0`` unless it is set), and nothing is drawn. The
-memory is measured after a third of the rounds, after two thirds and at the end. A leak grows
-in both intervals, and a cache that fills up in one of them.
+Everything is recorded, and compiled before it first runs (``MXNP_THRESHOLD=0`` and
+``MXNP_JIT=always`` unless they are set), and nothing is drawn. The memory is measured
+after a third of the rounds, after two thirds and at the end. A leak grows in both
+intervals, and a cache that fills up in one of them.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def measure(example: str, rounds: int) -> dict[str, Any]:
             str(rounds),
         ],
         cwd=ROOT,
-        env={"MXNP_THRESHOLD": "0", **os.environ},
+        env={"MXNP_THRESHOLD": "0", "MXNP_JIT": "always", **os.environ},
         capture_output=True,
         text=True,
         check=False,
