@@ -72,31 +72,58 @@ def _advance_philox(state: dict[str, Any], n: int, is_in_halves: bool) -> None:
         state["uinteger"] = int(last[state["buffer_pos"] - 1]) >> 32
 
 
+def _make(kind: type, state: dict[str, Any]) -> Any:
+    """Make a bit generator that has a state, which may be a subclass's."""
+    made = kind(0)
+    made.state = state | {"bit_generator": kind.__name__}
+    return made
+
+
 def _draw(generator: Any, shape: tuple[int, ...], dtype: str, draw: Draw) -> Any:
-    """Draw an array, or return NotImplemented."""
+    """
+    Draw an array, or return NotImplemented.
+
+    If a signal handler or a finalizer changes the state in the meantime, the array is
+    drawn again, from the new state.
+    """
     n = math.prod(shape)
-    is_known = isinstance(generator, (PCG64, Philox))
-    is_for_gpu = is_known and (is_for_device() or is_made_on_gpu(n))
-    if n < max(_bridge.get_threshold(), 1) or not is_for_gpu:
+    kind = next((each for each in (PCG64, Philox) if isinstance(generator, each)), None)
+    if kind is None or n < max(_bridge.get_threshold(), 1):
+        return NotImplemented
+    if not (is_for_device() or is_made_on_gpu(n)):
         return NotImplemented
     with generator.lock:
-        state = generator.state
-        left = _left(state, draw)
-        if n <= len(left):
-            return NotImplemented
-        out = _bridge.empty(shape, numpy.dtype(dtype).num)
-        if out is NotImplemented:
-            return out
-        inner = state["state"]
-        bits = out.view(_BITS.get(dtype, dtype))
-        if isinstance(generator, PCG64):
-            kernels.pcg64(launch, bits, n, draw, inner["state"], inner["inc"], left)
-            _advance_pcg64(state, n - len(left), draw.halves)
-        else:
-            key, counter = ([*map(int, inner[name])] for name in ("key", "counter"))
-            kernels.philox(launch, bits, n, draw, key, counter, left)
-            _advance_philox(state, n - len(left), draw.halves)
-        generator.state = state
+        while True:
+            state = generator.state
+            before = _make(kind, state)
+            out = _draw_from(state, shape, dtype, draw)
+            if out is NotImplemented:
+                return out
+            states = generator, before, _make(kind, state)
+            capsules = [each.capsule for each in states]
+            if _bridge.replace_state(kind.__name__, *capsules):
+                return out
+
+
+def _draw_from(
+    state: dict[str, Any], shape: tuple[int, ...], dtype: str, draw: Draw
+) -> Any:
+    """Draw an array and advance a state, or return NotImplemented."""
+    n, left = math.prod(shape), _left(state, draw)
+    if n <= len(left):
+        return NotImplemented
+    out = _bridge.empty(shape, numpy.dtype(dtype).num)
+    if out is NotImplemented:
+        return out
+    inner = state["state"]
+    bits = out.view(_BITS.get(dtype, dtype))
+    if "inc" in inner:  # PCG64
+        kernels.pcg64(launch, bits, n, draw, inner["state"], inner["inc"], left)
+        _advance_pcg64(state, n - len(left), draw.halves)
+    else:
+        key, counter = ([*map(int, inner[name])] for name in ("key", "counter"))
+        kernels.philox(launch, bits, n, draw, key, counter, left)
+        _advance_philox(state, n - len(left), draw.halves)
     return out
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 import pytest
 from support.metal import lacks_float64, launches, needs_gpu
+from support.moments import at_each_line
 
 import mxnp
 from mxnp import _bridge
@@ -265,3 +266,40 @@ def test_threads_that_share_a_generator() -> None:
         ours = sorted(pool.map(draw, range(24)))
     assert ours == sorted(pair.theirs.random(100, "f4").tolist() for _ in range(24))
     pair.check_state()
+
+
+@pytest.mark.parametrize("kind", ["Philox", "PCG64"])
+@pytest.mark.parametrize("handler", ["draws", "seeds"])
+def test_a_draw_is_before_a_handler_or_after_it(kind: str, handler: str) -> None:
+    """Numbers are not drawn twice, and a state that a handler sets is not lost."""
+    other = getattr(numpy.random, kind)(3).state
+
+    def call() -> None:
+        found.append(("call", pair.ours.random(3000, dtype="f4").tobytes()))
+
+    def handle() -> None:
+        found.append(("handler", run_handler(pair.ours)))
+
+    def run_handler(rng: Any) -> Any:
+        if handler == "seeds":
+            rng.bit_generator.state = other
+            return None
+        return rng.integers(0, 2**32, 3, dtype="u4").tobytes()
+
+    def outcome(rng: Any) -> Any:
+        return dict(found), rng.bit_generator.random_raw(5).tobytes()
+
+    expected = []
+    for order in ("call", "handler"), ("handler", "call"):
+        theirs, found = Pair(kind=kind).theirs, []
+        for step in order:
+            if step == "call":
+                found.append((step, theirs.random(3000, dtype="f4").tobytes()))
+            else:
+                found.append((step, run_handler(theirs)))
+        expected.append(outcome(theirs))
+    pair, found, moments = Pair(kind=kind), [], 0
+    for has_run in at_each_line(call, handle):
+        assert outcome(pair.ours) in expected or not has_run
+        pair, found, moments = Pair(kind=kind), [], moments + has_run
+    assert moments > 10  # lines of mxnp

@@ -219,6 +219,33 @@ static PyObject *draw(PyObject *module, PyObject *args)
     return status < 0 ? NULL : PyBool_FromLong(status);
 }
 
+/* Copy a state to a bit generator, if the generator still has the state that was read. */
+static PyObject *replace_state(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *name;
+    PyObject *capsules[3];
+    const struct bitgen *bitgens[3];
+    if (!PyArg_ParseTuple(args, "sOOO:replace_state", &name, &capsules[0], &capsules[1],
+                          &capsules[2]))
+        return NULL;
+    struct mx_generator_state states[3] = {0};
+    struct mx_draws draws[3] = {0};
+    for (int i = 0; i < 3; i++) {
+        if (!(bitgens[i] = PyCapsule_GetPointer(capsules[i], "BitGenerator")))
+            return NULL;
+        if ((draws[i].generator = core->mx_generator_find(name)) < 0)
+            Py_RETURN_FALSE;
+        draws[i].state = &states[i];
+        read_state(&draws[i], bitgens[i]->state);
+    }
+    if (memcmp(&states[0], &states[1], sizeof states[0]) != 0 ||
+        draws[0].has_half != draws[1].has_half || draws[0].half != draws[1].half)
+        Py_RETURN_FALSE;
+    write_state(&draws[2], bitgens[0]->state);
+    Py_RETURN_TRUE;
+}
+
 static PyObject *has_samplers(PyObject *module, PyObject *version)
 {
     (void)module;
@@ -234,6 +261,11 @@ PyMethodDef draws_methods[] = {
      "Fill a contiguous array with numbers from the bit generator of a capsule. The owner is "
      "the RandomState that keeps one of two normal numbers. Return whether it did. If not, or "
      "if it returns NotImplemented, NumPy has to draw."},
+    {"replace_state", replace_state, METH_VARARGS,
+     "replace_state(generator, capsule, before, after, /)\n--\n\n"
+     "Give the bit generator of a capsule the state of `after`, if it has the state of "
+     "`before`. "
+     "Return whether it had. No code of the program runs in between."},
     {"has_samplers", has_samplers, METH_O,
      "has_samplers(version)\n--\n\nReturn whether the build has the samplers of this NumPy."},
     {NULL, NULL, 0, NULL},
