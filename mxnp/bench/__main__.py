@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import gc
 import importlib.util
 import math
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from .case import Case
 from .measure import measure
 from .page import read_page
 from .peers import PEERS, Peer, start
-from .report import Report, Row, read_json, size_text
+from .report import Report, Row, read_reports, size_text
 
 _NAME = "python -m mxnp.bench"
 ALLOWANCE = 3.0  # seconds for a case; `MIN_ROUNDS` rounds may take longer
@@ -81,6 +83,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--sizes", type=_sizes, metavar="N,N", help="numbers of elements: 1e4,1e6")
     add(
+        "--dtypes",
+        type=lambda text: text.split(","),
+        metavar="A,B",
+        help="run only the cases of these dtypes: float64,int64",
+    )
+    add(
         "--peers",
         type=_peers,
         metavar="A,B",
@@ -115,9 +123,10 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--read",
         type=Path,
+        nargs="+",
         metavar="FILE",
-        help="run nothing, and read the report from a --json file, or for --plot from "
-        "a --markdown page",
+        help="run nothing, and read the report from one or several --json files, or "
+        "for --plot from a --markdown page",
     )
     return parser
 
@@ -172,19 +181,21 @@ def _print_list() -> None:
 
 def _read_report(options: argparse.Namespace) -> Report:
     """Read an earlier report, and keep the selected suites and cases."""
-    is_page = options.read.suffix == ".md"
+    is_page = options.read[0].suffix == ".md"
     if is_page and (options.json or options.markdown):
         raise ValueError("a page can only be drawn: pass --plot, or read a JSON file")
-    report = read_page(options.read) if is_page else read_json(options.read)
+    report = read_page(options.read[0]) if is_page else read_reports(options.read)
     report.rows = [
         row
         for row in report.rows
         if row.suite in (options.suites or report.suites())
         and options.text in row.label
+        and row.dtype in (options.dtypes or [row.dtype])
         and row.size in (options.sizes or [row.size])
     ]
     if not report.rows:
-        raise ValueError(f"no case of {options.read} is selected")
+        names = ", ".join(map(str, options.read))
+        raise ValueError(f"no case of {names} is selected")
     return report
 
 
@@ -193,9 +204,15 @@ def _select_cases(options: argparse.Namespace) -> list[Case]:
     for name in options.suites or suites.NAMES:
         suite = suites.load(name)
         sizes = options.sizes or (suite.quick_sizes if options.quick else suite.sizes)
-        cases += [case for case in suite.cases(sizes) if options.text in case.label]
+        cases += [
+            case
+            for case in suite.cases(sizes)
+            if options.text in case.label
+            and case.dtype in (options.dtypes or [case.dtype])
+        ]
     if not cases:
-        raise ValueError(f"no case has {options.text!r} in its name")
+        of = f" of {', '.join(options.dtypes)}" if options.dtypes else ""
+        raise ValueError(f"no case{of} has {options.text!r} in its name")
     return cases
 
 
@@ -209,6 +226,9 @@ def _run(
     wanted = PEERS if options.peers is None else options.peers
     before = machine.load()
     peers, missing = start(wanted, threads)
+    used = next(int(peer.threads) for peer in peers if peer.name == "mxnp")
+    warnings.simplefilter("ignore")  # some cases divide by zero
+    gc.freeze()  # a collection before each case is shorter
     began = time.perf_counter()
     started = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     rows: dict[int, Row] = {}
@@ -221,6 +241,7 @@ def _run(
             advance(number, f"{case.suite}: {case.label}, {size_text(case.size)}")
             left = len(cases) - number
             rows[index] = _measure(case, peers, options, began, left)
+            rows[index].threads = used
         advance(len(cases), "done")
     return Report(
         " ".join(command),

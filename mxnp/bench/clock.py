@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from .case import define
 
 MIN_SAMPLE = 2e-3  # seconds; shorter samples depend on the clock's resolution
+SHORT_SAMPLE = 2e-4  # of a run that has little time for each case
 MAX_ROUNDS = 25
-LONG = 2.0  # seconds; a longer computation is timed once
+LONG = 2.0  # seconds; a longer computation is timed once, without a warm-up
 MIN_ROUNDS = 3
 MAX_TRIES = 4  # of one sample, if the system preempts it
 
@@ -32,6 +33,8 @@ class Timing(NamedTuple):
     repetitions: int  # in each sample
     page_faults: float  # of a repetition, median
     preempted: int  # samples during which the system ran other work on the core
+    least: float = 0.0  # the shortest sample, or 0 if it is not known
+    processor: float = 0.0  # least processor time of a repetition, of all threads
 
     @property
     def spread(self) -> float:
@@ -78,9 +81,13 @@ def sampler(
     return run
 
 
-def calibrate(sample: Sample, shortest: float = MIN_SAMPLE) -> tuple[int, float]:
+def calibrate(
+    sample: Sample, shortest: float = MIN_SAMPLE, longest: float = LONG
+) -> tuple[int, float]:
     """
     Determine how often a statement has to be repeated in one sample.
+
+    A statement that takes longer than `longest` runs only once.
 
     Returns
     -------
@@ -90,7 +97,9 @@ def calibrate(sample: Sample, shortest: float = MIN_SAMPLE) -> tuple[int, float]
         The seconds that such a sample took.
     """
     count = 1
-    sample(1)  # caches, pools and compiled code
+    first = sample(1)  # caches, pools and compiled code
+    if first > longest:
+        return count, first
     while True:
         seconds = sample(count)
         if seconds >= shortest:
@@ -109,7 +118,7 @@ def in_turn(
     So a drift of the machine and the contents of the caches affect all alike. Each
     statement runs once before its sample, without being timed, because the steady state
     is measured. A sample that the system preempted is taken again, up to `MAX_TRIES`
-    times. A statement that takes longer than `LONG` is timed once.
+    times. A statement that takes longer than `LONG` or the allowance is timed once.
 
     Parameters
     ----------
@@ -127,13 +136,17 @@ def in_turn(
         The `Timing` of each name.
     """
     names = list(samples)
+    longest = min(LONG, max(allowance, shortest))
     counts: dict[str, int] = {}
     taken: dict[str, list[float]] = {name: [] for name in names}
+    processor: dict[str, list[float]] = {name: [] for name in names}
     estimate = 0.0
     for name in list(names):
-        counts[name], seconds = calibrate(samples[name], shortest)
-        if seconds > LONG * counts[name]:
+        began = time.process_time()
+        counts[name], seconds = calibrate(samples[name], shortest, longest)
+        if seconds > longest * counts[name]:
             taken[name].append(seconds / counts[name])
+            processor[name].append(time.process_time() - began)
             names.remove(name)
         else:
             estimate += seconds * (1 + 1 / counts[name])
@@ -156,12 +169,16 @@ def in_turn(
                         break
                 taken[name].append(seconds / counts[name])
                 faults[name].append((after.faults - before.faults) / counts[name])
+                used = after.processor - before.processor
+                processor[name].append(used / counts[name])
                 preempted[name] += not alone
     finally:
         gc.enable()
     base = statistics.median(taken[next(iter(samples))])
     return {
-        name: _timing(taken[name], base, counts[name], faults[name], preempted[name])
+        name: _timing(taken[name], base, counts[name], faults[name])._replace(
+            preempted=preempted[name], processor=min(processor[name])
+        )
         for name in samples
     }
 
@@ -171,13 +188,13 @@ def _timing(
     base: float,
     count: int,
     faults: Sequence[float],
-    preempted: int,
 ) -> Timing:
     samples = len(taken)
     taken = [*taken, *taken] if len(taken) == 1 else taken
     low, median, high = statistics.quantiles(taken, n=4, method="inclusive")
     each = round(statistics.median(faults or [0]), 3)
-    return Timing(median, low, high, base / median, samples, count, each, preempted)
+    speed = base / median
+    return Timing(median, low, high, speed, samples, count, each, 0, min(taken))
 
 
 class SystemCounts(NamedTuple):
@@ -185,10 +202,12 @@ class SystemCounts(NamedTuple):
 
     faults: int  # page faults of all threads
     switches: int  # involuntary context switches of this thread
+    processor: float = 0.0  # seconds of processor time of all threads
 
 
 def system_counts() -> SystemCounts:
     """Return the counts. Some systems count the switches of all threads together."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     own = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
-    return SystemCounts(usage.ru_minflt, resource.getrusage(own).ru_nivcsw)
+    switches = resource.getrusage(own).ru_nivcsw
+    return SystemCounts(usage.ru_minflt, switches, time.process_time())

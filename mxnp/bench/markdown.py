@@ -9,17 +9,20 @@ from textwrap import wrap
 
 from .report import (
     EQUAL,
+    LEAST_SPEED,
     Report,
     Row,
+    are_many,
     geometric_mean,
     mean_ratios,
     ranked,
     seconds_text,
     size_text,
+    slow_by_size,
+    speeds_by_size,
 )
 
 WIDTH = 120  # characters of a line of text
-MOST_SIZES = 8  # of a case, that have rows of their own
 
 _FAST = "mxnp.fast"
 
@@ -90,9 +93,11 @@ def _circumstances(report: Report) -> Iterator[str]:
 def _slower(report: Report) -> Iterator[str]:
     """Yield tables of the cases that are slower than a peer, by peer and size."""
     found = False
+    suites = map(report.of_suite, report.suites())
+    listed = [row for rows in suites if not are_many(rows) for row in rows]
     for peer in report.peers:
         sizes: dict[tuple[str, str], list[tuple[int, float]]] = {}
-        for row in report.rows:
+        for row in listed:
             if peer in row.faster():
                 speed = row.speed(peer)
                 assert speed is not None
@@ -100,7 +105,7 @@ def _slower(report: Report) -> Iterator[str]:
         if not sizes:
             continue
         found = True
-        compared = sum(row.speed(peer) is not None for row in report.rows)
+        compared = sum(row.speed(peer) is not None for row in listed)
         slower = sum(map(len, sizes.values()))
         yield f"### Slower than {peer}: {slower} of {compared}"
         yield ""
@@ -121,7 +126,9 @@ def _slower(report: Report) -> Iterator[str]:
         )
         yield ""
     percent = round(100 * (EQUAL - 1))
-    if found:
+    if not listed:
+        yield "The tables of the suites below list them."
+    elif found:
         yield f"Differences of up to {percent} % are not listed here."
     else:
         yield f"No case is slower by more than {percent} %."
@@ -130,7 +137,7 @@ def _slower(report: Report) -> Iterator[str]:
 
 def _wrong(report: Report) -> Iterator[str]:
     failures = report.failures()
-    skipped = [row for row in report.rows if row.skipped]
+    skipped = list(report.skipped())
     if failures:
         yield "## Errors"
         yield ""
@@ -148,8 +155,8 @@ def _wrong(report: Report) -> Iterator[str]:
         yield from _table(
             ["suite", "case", "size", "reason"],
             (
-                [row.suite, row.label, size_text(row.size), row.skipped]
-                for row in skipped
+                [suite, label, size_text(size), reason]
+                for suite, label, size, reason in skipped
             ),
         )
         yield ""
@@ -211,11 +218,10 @@ def _mean(rows: Sequence[Row], peer: str) -> str:
 
 def _suite(report: Report, suite: str) -> Iterator[str]:
     rows = report.of_suite(suite)
-    peers = ranked(rows, report.peers)
-    has_many = len(rows) > MOST_SIZES * len({row.label for row in rows})
-    if has_many and {*peers} == {"numpy", "mxnp"}:
+    if are_many(rows):
         yield from _by_size(rows)
         return
+    peers = ranked(rows, report.peers)
     yield (
         "The speed relative to NumPy, and the median time ± half the distance between "
         "the quartiles. Peers are sorted by speed, and the fastest of a row is bold."
@@ -237,22 +243,21 @@ def _suite(report: Report, suite: str) -> Iterator[str]:
 
 
 def _by_size(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a table of mxnp's speed over NumPy's, with a column for each size."""
-    sizes = sorted({row.size for row in rows})
-    cells = {(row.label, row.size): row.speed("numpy") for row in rows}
-    yield "The speed of mxnp relative to NumPy, by number of elements."
-    yield ""
-    yield from _table(
-        ["case", *map(size_text, sizes)],
-        (
-            [label, *(_speed_text(cells.get((label, size))) for size in sizes)]
-            for label in dict.fromkeys(row.label for row in rows)
-        ),
+    """Yield tables of mxnp's speed over NumPy's, for each number of elements."""
+    head, *lines = speeds_by_size(rows)
+    yield from wrap(
+        "The speed of mxnp relative to NumPy by the shortest samples: the geometric "
+        f"mean, and the number of cases below {LEAST_SPEED}. The last column is the "
+        "geometric mean of mxnp's processor time, of all threads, over NumPy's.",
+        WIDTH,
     )
-
-
-def _speed_text(speed: float | None) -> str:
-    return f"{speed:.2f}" if speed else ""
+    yield ""
+    yield from _table(head, lines)
+    yield ""
+    head, *lines = slow_by_size(rows)
+    yield f"Cases whose speed is below {LEAST_SPEED} at some size, the slowest first:"
+    yield ""
+    yield from _table(head, lines)
 
 
 def _cell(row: Row, peer: str) -> str:

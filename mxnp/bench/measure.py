@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy
 
 from .case import Case, difference
-from .clock import MIN_SAMPLE, Sample, in_turn
+from .clock import MAX_ROUNDS, MIN_SAMPLE, SHORT_SAMPLE, Sample, in_turn
 from .machine import memory_available
 from .peers import Peer
 from .report import Row
@@ -21,7 +21,7 @@ def measure(
     case: Case,
     peers: Sequence[Peer],
     allowance: float,
-    shortest: float = MIN_SAMPLE,
+    shortest: float | None = None,
 ) -> Row:
     """
     Compare the results of a case with NumPy's, and time the case.
@@ -35,7 +35,8 @@ def measure(
     allowance : float
         The approximate seconds to spend on timing.
     shortest : float, optional
-        The least duration of one sample in seconds.
+        The least duration of one sample in seconds. By default it is `MIN_SAMPLE`, or
+        less if the allowance is too short for `MAX_ROUNDS` such samples of each peer.
 
     Returns
     -------
@@ -44,6 +45,9 @@ def measure(
         the others.
     """
     row = Row.of(case)
+    if shortest is None:
+        each = allowance / (MAX_ROUNDS * len(peers))
+        shortest = max(SHORT_SAMPLE, min(MIN_SAMPLE, each))
     inputs = case.inputs()
     needed = COPIES * sum(numpy.asarray(value).nbytes for value in inputs.values())
     available = memory_available()

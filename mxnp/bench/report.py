@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from .case import Case
 from .clock import Timing
 
-FORMAT = 1  # the version of the JSON format
+FORMAT = 2  # the version of the JSON format
 EQUAL = 1.05  # a case that takes up to this times as long is not listed as slower
+MOST_SKIPPED = 250  # cases that were not run, above which they are counted
+MOST_ROWS = 1000  # of a suite, above which only the slow ones are listed
+LEAST_SPEED = 0.95  # of NumPy's, below which they are slow
 
 
 @dataclass
@@ -31,6 +35,7 @@ class Row:
     timings: dict[str, Timing] = field(default_factory=dict)  # by peer
     errors: dict[str, str] = field(default_factory=dict)  # by peer
     skipped: str = ""  # why the case was not measured
+    threads: int = 0  # of mxnp, or 0 if it is not known
 
     @classmethod
     def of(cls, case: Case, skipped: str = "") -> Self:
@@ -63,6 +68,22 @@ class Row:
         speed = self.speed("numpy")
         return 1 / speed if speed else None
 
+    @property
+    def best(self) -> float | None:
+        """Speed of mxnp over NumPy's by the shortest samples, if both are known."""
+        return self._over("least")
+
+    @property
+    def processor(self) -> float | None:
+        """Processor time of mxnp over NumPy's, if both are known."""
+        inverse = self._over("processor")
+        return 1 / inverse if inverse else None
+
+    def _over(self, field: str) -> float | None:
+        both = [self.timings.get(peer) for peer in ("numpy", "mxnp")]
+        theirs, ours = (getattr(timing, field, 0.0) for timing in both)
+        return theirs / ours if theirs and ours else None
+
     def faster(self) -> list[str]:
         """Return the peers that mxnp is slower than, the fastest first."""
         speeds = {peer: self.speed(peer) for peer in self.timings}
@@ -92,7 +113,8 @@ class Report:
     @property
     def busy(self) -> str:
         """A warning if the machine had other work before the run, or ""."""
-        load, cores = self.load["before"][0], int(self.machine["cores"].split()[0])
+        # A process that is bound to some cores has the load of the whole machine.
+        load, cores = self.load["before"][0], int(self.machine["cores"].split()[-1])
         if load <= cores / 4:
             return ""
         return (
@@ -113,6 +135,19 @@ class Report:
         return [
             (row, peer, text) for row in self.rows for peer, text in row.errors.items()
         ]
+
+    def skipped(self) -> Iterator[tuple[str, str, int, str]]:
+        """Yield the suite, the label, the size and the reason of what was not run.
+
+        Of more than `MOST_SKIPPED` cases, the label is their number.
+        """
+        rows = [row for row in self.rows if row.skipped]
+        many = Counter((row.suite, row.size, row.skipped) for row in rows)
+        if len(rows) <= MOST_SKIPPED:
+            yield from ((r.suite, r.label, r.size, r.skipped) for r in rows)
+            return
+        for (suite, size, reason), count in many.items():
+            yield suite, f"{count} cases", size, reason
 
     def write_json(self, path: Path) -> None:
         """Write the whole report to a file."""
@@ -141,6 +176,39 @@ def read_json(path: Path) -> Report:
         for row in content.pop("rows")
     ]
     return Report(**content, rows=rows)
+
+
+def read_reports(paths: Sequence[Path]) -> Report:
+    """
+    Read the parts of one report, which several processes wrote.
+
+    Raises
+    ------
+    ValueError
+        If a file is not a report, or if machines or versions differ.
+    """
+    parts = sorted(map(read_json, paths), key=lambda part: part.started)
+    first, *others = parts
+    for part in others:
+        for name in ("processor", "system", "python"):
+            if part.machine[name] != first.machine[name]:
+                raise ValueError(f"the reports differ in the {name}")
+        if part.versions != first.versions:
+            raise ValueError("the reports differ in the versions of the packages")
+    if not others:
+        return first
+    threads = {
+        peer: ", ".join(sorted({part.threads[peer] for part in parts}, key=int))
+        for peer in first.threads
+    }
+    return replace(
+        first,
+        command=f"{first.command} (the first of {len(parts)} parts)",
+        seconds=max(part.seconds for part in parts),
+        load={"before": first.load["before"], "after": parts[-1].load["after"]},
+        threads=threads,
+        rows=[row for part in parts for row in part.rows],
+    )
 
 
 def geometric_mean(values: Iterable[float]) -> float:
@@ -175,6 +243,67 @@ def mean_ratios(rows: Sequence[Row]) -> dict[str, float]:
     has_sizes = len({row.label for row in rows}) < len(rows)
     means = {size: geometric_mean(each) for size, each in ratios.items()}
     return (means if has_sizes else {}) | {"all": geometric_mean(whole)}
+
+
+def are_many(rows: Sequence[Row]) -> bool:
+    """Check whether a suite has too many rows for a table that lists them all."""
+    peers = {peer for row in rows for peer in row.timings}
+    return len(rows) > MOST_ROWS and peers == {"numpy", "mxnp"}
+
+
+def speeds_by_size(rows: Sequence[Row]) -> list[list[str]]:
+    """
+    Return a table of mxnp's speed over NumPy's: the head and the lines.
+
+    A line has a number of threads and of elements, and for each dtype the geometric
+    mean of the speeds and the number of cases below `LEAST_SPEED`.
+    """
+    dtypes = list(dict.fromkeys(row.dtype for row in rows))
+    lines = [["threads", "elements", *dtypes, "all", "processor time"]]
+    timed = [row for row in rows if row.best]
+    for threads, size in sorted({(row.threads, row.size) for row in timed}):
+        own = [row for row in timed if (row.threads, row.size) == (threads, size)]
+        cells = [_mean_text([r for r in own if r.dtype == dtype]) for dtype in dtypes]
+        used = geometric_mean(ratio for row in own if (ratio := row.processor))
+        lines.append(
+            [str(threads), size_text(size), *cells, _mean_text(own), f"{used:.2f}"]
+        )
+    return lines
+
+
+def _mean_text(rows: Sequence[Row]) -> str:
+    speeds = [speed for row in rows if (speed := row.best)]
+    below = sum(speed < LEAST_SPEED for speed in speeds)
+    return f"{geometric_mean(speeds):.2f}, {below} of {len(speeds)}" if speeds else ""
+
+
+def slow_by_size(rows: Sequence[Row]) -> list[list[str]]:
+    """
+    Return a table of the cases that are slower than NumPy: the head and the lines.
+
+    A case has a line for each number of threads in which its speed over NumPy's is
+    below `LEAST_SPEED` at some size, with the speeds at all sizes, the slowest first.
+    """
+    sizes = sorted({row.size for row in rows})
+    speeds: dict[tuple[str, ...], dict[int, float]] = {}
+    for row in rows:
+        if speed := row.best:
+            key = (row.name, row.dtype, str(row.threads))
+            speeds.setdefault(key, {})[row.size] = speed
+    slow = {key: each for key, each in speeds.items() if _is_slow(each)}
+    return [
+        ["case", "dtype", "threads", *map(size_text, sizes)],
+        *(
+            [*key, *(f"{each[n]:.2f}" if n in each else "" for n in sizes)]
+            for key, each in sorted(
+                slow.items(), key=lambda item: min(item[1].values())
+            )
+        ),
+    ]
+
+
+def _is_slow(speeds: Mapping[int, float]) -> bool:
+    return min(speeds.values()) < LEAST_SPEED
 
 
 def rows_above(rows: Iterable[Row], limit: float) -> list[Row]:

@@ -10,12 +10,15 @@ from typing import Any
 from .report import (
     Report,
     Row,
+    are_many,
     geometric_mean,
     mean_ratios,
     ranked,
     rows_above,
     seconds_text,
     size_text,
+    slow_by_size,
+    speeds_by_size,
 )
 
 
@@ -70,8 +73,13 @@ def show(report: Report) -> None:
     # In a file or a pipe, lines may be long.
     console = Console() if sys.stdout.isatty() else Console(width=200)
     for suite in report.suites():
-        console.print(_table(report, suite))
-        if text := ratios_text(report.of_suite(suite)):
+        rows = report.of_suite(suite)
+        if are_many(rows):
+            console.print(_grid(f"{suite}: speed of mxnp", speeds_by_size(rows)))
+            console.print(_grid(f"{suite}: slow cases", slow_by_size(rows)))
+        else:
+            console.print(_table(report, suite))
+        if text := ratios_text(rows):
             console.print(text, highlight=False)
     console.print(
         "The first number is NumPy's time over the peer's: above 1 is faster than "
@@ -86,11 +94,9 @@ def show(report: Report) -> None:
         size = size_text(row.size)
         line = f"error: {row.suite}: {row.label}, {size}, {peer}: {text}"
         console.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
-    for row in report.rows:
-        if row.skipped:
-            size = size_text(row.size)
-            line = f"skipped: {row.suite}: {row.label}, {size}: {row.skipped}"
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for suite, label, elements, reason in report.skipped():
+        line = f"skipped: {suite}: {label}, {size_text(elements)}: {reason}"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     for peer, reason in report.missing.items():
         console.print(
             f"not installed: {peer} ({reason})", markup=False, highlight=False
@@ -153,6 +159,16 @@ def _table(report: Report, suite: str) -> Any:
             Text(f"< {slower}" if slower else "error" if wrong else "", "red"),
         )
         before = row.label
+    return table
+
+
+def _grid(title: str, lines: Sequence[Sequence[str]]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*lines[0], title=title)
+    for line in lines[1:]:
+        table.add_row(*map(Text, line))
     return table
 
 

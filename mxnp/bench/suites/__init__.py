@@ -12,7 +12,7 @@ from mxnp.bench.case import Case
 NAMES = (
     "imports",
     "overhead",
-    "sizes",
+    "ratios",
     "row_loops",
     "chains",
     "reductions",
