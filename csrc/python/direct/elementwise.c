@@ -29,6 +29,7 @@ struct input {
 
 struct operation {
     const struct signature *signature;
+    const struct mx_loop *loop; /* NumPy's, or one with its bits if no condition is met */
     int op, nin, ndim;
     int inner; /* the last axis of more than one element, or else 0 */
     npy_intp shape[MOST_NDIM], size;
@@ -201,6 +202,8 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
     operation->signature = signature_of(op, sources, nin);
     if (!operation->signature)
         return false;
+    operation->loop = operation->signature->has_numpys_bits ? &operation->signature->loop
+                                                            : &operation->signature->numpys;
     operation->is_flat = true;
     for (int i = 0; i < nin; i++) {
         if (!prepare_input(operation, i))
@@ -299,9 +302,7 @@ static void run_loop(const struct mx_loop *loop, const struct axes *axes, char *
 static bool elementwise_compute(const struct operation *operation, char *out,
                                 const npy_intp *out_strides)
 {
-    const struct signature *signature = operation->signature;
-    const struct mx_loop *loop =
-        signature->has_numpys_bits ? &signature->loop : &signature->numpys;
+    const struct mx_loop *loop = operation->loop;
     int inner = operation->inner, nin = operation->nin;
     char *args[MOST_IN + 1];
     for (int i = 0; i < nin; i++)
@@ -323,22 +324,79 @@ static bool elementwise_compute(const struct operation *operation, char *out,
     return !mx_conditions_met();
 }
 
+/* Report the conditions that a loop met, as NumPy does after its loop.  Return 1, or -1 if
+ * NumPy turns one into an exception. */
+static int report_conditions(const struct operation *operation)
+{
+    int met = operation->signature->is_silent ? 0 : mx_conditions_met();
+    const char *name = core->mx_op_get(operation->op)->name;
+    mx_conditions_clear();
+    return PyUFunc_GiveFloatingpointErrors(name, met) < 0 ? -1 : 1;
+}
+
+/* Compute the elements with NumPy's loop after one has met conditions, and report those of
+ * NumPy's.  Return 1 or -1. */
+static int compute_and_report(struct operation *operation, PyArrayObject *out)
+{
+    const struct mx_loop *numpys = &operation->signature->numpys;
+    if (operation->loop->function != numpys->function) {
+        operation->loop = numpys;
+        if (elementwise_compute(operation, PyArray_BYTES(out), PyArray_STRIDES(out)))
+            return 1;
+    }
+    return report_conditions(operation);
+}
+
+/* Compute the elements into a new array. */
+static int compute_new(struct operation *operation, PyObject **result)
+{
+    PyObject *out =
+        recycle_new(operation->signature->out[0], operation->ndim, operation->shape);
+    if (!out)
+        return -1;
+    PyArrayObject *np_array = (PyArrayObject *)out;
+    if (!elementwise_compute(operation, PyArray_BYTES(np_array), PyArray_STRIDES(np_array)) &&
+        compute_and_report(operation, np_array) < 0) {
+        Py_DECREF(out);
+        return -1;
+    }
+    *result = recycle_wrap(out);
+    return *result ? 1 : -1;
+}
+
 int elementwise_call(int op, PyObject *const *inputs, int nin, PyObject **result)
 {
     struct operation operation;
     *result = NULL;
     if (!read_operation(&operation, op, inputs, nin))
         return PyErr_Occurred() ? -1 : 0;
-    PyObject *out = recycle_new(operation.signature->out[0], operation.ndim, operation.shape);
-    if (!out)
-        return -1;
-    PyArrayObject *np_array = (PyArrayObject *)out;
-    if (!elementwise_compute(&operation, PyArray_BYTES(np_array), PyArray_STRIDES(np_array))) {
-        Py_DECREF(out);
-        return 0;
+    return compute_new(&operation, result);
+}
+
+/* Check whether the loop is NumPy's, and is called once for contiguous arrays of one shape. */
+static bool is_one_loop(const struct operation *operation)
+{
+    for (int i = 0; i < operation->nin; i++) {
+        const PyArrayObject *np_array = operation->inputs[i].source.np_array;
+        if (np_array && (array_size(np_array) != operation->size || !is_c_contiguous(np_array)))
+            return false;
     }
-    *result = recycle_wrap(out);
-    return *result ? 1 : -1;
+    return operation->signature->loop.function == operation->signature->numpys.function;
+}
+
+int elementwise_call_eager(int op, PyObject *const *inputs, int nin, PyObject **result)
+{
+    struct operation operation;
+    npy_intp size = 0;
+    *result = NULL;
+    for (int i = 0; i < nin; i++)
+        if (is_array(inputs[i]) && array_size(np_array_of(inputs[i])) > size)
+            size = array_size(np_array_of(inputs[i]));
+    if (!queue_is_eager_first(size))
+        return 0;
+    if (!read_operation(&operation, op, inputs, nin))
+        return PyErr_Occurred() ? -1 : 0;
+    return is_one_loop(&operation) ? compute_new(&operation, result) : 0;
 }
 
 /* -- Results in an array of the program ------------------------------------------------ */
@@ -401,12 +459,8 @@ static bool compute_apart(const struct operation *operation, const struct view *
 /* Compute over an input.  Return 1, or -1 if NumPy turns a condition into an exception. */
 static int compute_over(const struct operation *operation, const struct view *to)
 {
-    if (elementwise_compute(operation, to->data, to->strides))
-        return 1;
-    int met = mx_conditions_met();
-    mx_conditions_clear();
-    return PyUFunc_GiveFloatingpointErrors(core->mx_op_get(operation->op)->name, met) < 0 ? -1
-                                                                                          : 1;
+    return elementwise_compute(operation, to->data, to->strides) ? 1
+                                                                 : report_conditions(operation);
 }
 
 int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *out,

@@ -252,7 +252,8 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
     if (how.op == MX_OP_multiply && elide_exchanges(a, b))
         return call_binary(how, b, a);
     if (is_for_queue(how.op, a, b) &&
-        call_ufunc(NULL, how.op, inputs, 2, NULL, 1, &result) != 0)
+        (elementwise_call_eager(how.op, inputs, 2, &result) != 0 ||
+         call_ufunc(NULL, how.op, inputs, 2, NULL, 1, &result) != 0))
         return result;
     if (how.op == MX_NO_OP && call_matmul(a, b, &result))
         return result;
@@ -300,7 +301,8 @@ static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
 static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
 {
     PyObject *result = NULL;
-    if (queue_accepts(a) && call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0)
+    if (queue_accepts(a) && (elementwise_call_eager(op, &a, 1, &result) != 0 ||
+                             call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0))
         return result;
     if (array_prepare(a, NULL) < 0)
         return NULL;

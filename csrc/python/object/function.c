@@ -893,14 +893,26 @@ __attribute__((noinline)) static int call_ufunc_direct(const struct function *f,
     return elementwise_call_into(f->operation, args, (int)n, args[n], result);
 }
 
+/* Compute a call of a ufunc that is recorded unless its result is expected to be needed. */
+static int call_ufunc_eager(const struct function *f, PyObject *const *args, size_t n,
+                            PyObject *names, PyObject **result)
+{
+    const struct mx_op_row *row = core->mx_op_get(f->operation);
+    if (names || row->nout != 1 || n != (size_t)row->nin || is_costly(f->operation, args[0]) ||
+        !are_small(args, n, MX_MOST_DIRECT + 1))
+        return 0;
+    return elementwise_call_eager(f->operation, args, (int)n, result);
+}
+
 /* Compute a call.  Return 1 with the result, 0, or -1 with an exception set. */
 static inline int call_direct(const struct function *f, PyObject *const *args, size_t n,
                               PyObject *names, PyObject **result)
 {
     if (f->operation >= 0 && !f->choose)
-        return is_usual(f) && are_small(args, n, queue_threshold)
+        return !is_usual(f) ? 0
+               : are_small(args, n, queue_threshold)
                    ? call_ufunc_direct(f, args, n, names, result)
-                   : 0;
+                   : call_ufunc_eager(f, args, n, names, result);
     /* A form of the table takes only calls that `choose` leaves to NumPy's function. */
     if (!f->direct || !is_usual(f))
         return 0;

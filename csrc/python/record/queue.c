@@ -313,10 +313,17 @@ bool queue_may_be_passed(npy_intp size)
            !settings_are_fast() && !settings_use_gpu();
 }
 
-bool queue_is_eager(npy_intp size)
+/* Check whether the result of an operation is expected to be needed immediately. */
+static bool is_lone(npy_intp size)
 {
-    return n_lone_flushes >= FEW_FLUSHES && is_eager && queue_may_be_passed(size) &&
-           ++n_eager % RECORD_EVERY != 0;
+    return n_lone_flushes >= FEW_FLUSHES && is_eager && queue_may_be_passed(size);
+}
+
+bool queue_is_eager(npy_intp size) { return is_lone(size) && ++n_eager % RECORD_EVERY != 0; }
+
+bool queue_is_eager_first(npy_intp size)
+{
+    return is_lone(size) && (n_eager + 1) % RECORD_EVERY != 0 && queue_is_eager(size);
 }
 
 static void note_flush(size_t n_operations)
