@@ -51,6 +51,10 @@ class Function:
 
 class Method(Function): ...
 
+def bind_function(
+    function: Function, wrapped: Any, implementation: Any, /
+) -> Function: ...
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def frameless(function: _Function, flushes: bool = ..., /) -> _Function: ...

@@ -15,6 +15,7 @@ from numpy import random as _random
 from ._array.ndarray import unwrap as _unwrap
 from ._bridge import Function as _Function
 from ._bridge import Method as _Method
+from ._bridge import bind_function as _bind_function
 from ._bridge import frameless as _frameless
 from ._bridge import name_like as _name_like
 from ._bridge import set_generators as _set_generators
@@ -43,23 +44,40 @@ def _mark(function: _Any, name: str) -> None:
 class _WrappedMethod:
     """A method of NumPy that takes and returns mxnp arrays, wrapped on first use."""
 
-    def __init__(self, member: _Any) -> None:
+    def __init__(self, member: _Any, owner: type) -> None:
         self.member = member
+        self.owner = owner
+        self.name = member.__name__
+        self.template: _Any = None  # from the first use on
+
+    def _make_template(self) -> _Any:
+        """Return what the methods of all generators have in common."""
+        function = _Function(self.member)
+        _mark(function, self.name)
+        _ways.attach(function, f"random.{self.member.__qualname__}", ())
+        return function
+
+    def _is_found(self, kind: type) -> bool:
+        """Check whether it is the method that the instances of a class have."""
+        if kind is self.owner:
+            return True
+        owners = (cls for cls in kind.__mro__ if self.name in vars(cls))
+        return vars(next(owners))[self.name] is self
 
     def __get__(self, instance: _Any, owner: _Any = None) -> _Any:
         if instance is None:
             return self.member
+        template = self.template = self.template or self._make_template()
         # NumPy's methods call each other, so they are called on an object of NumPy.
-        name = self.member.__name__
-        method = getattr(instance._original, name)
-        function = _Function(method)
+        original = instance._original
+        method = getattr(original, self.name)
+        drawn = getattr(instance, "bit_generator", original)
+        form = template.implementation
+        form = form and _partial(form, drawn)
+        function = _bind_function(template, method, form)
         function.__reduce__ = _partial(_reduce_method, _ref(instance), method)
-        _mark(function, name)
-        drawn = getattr(instance, "bit_generator", instance._original)
-        _ways.attach(function, f"random.{self.member.__qualname__}", drawn)
-        owners = (cls for cls in type(instance).__mro__ if name in vars(cls))
-        if vars(next(owners))[name] is self:
-            vars(instance)[name] = function  # later lookups find it first
+        if self._is_found(type(instance)):
+            vars(instance)[self.name] = function  # later lookups find it first
         return function
 
 
@@ -76,7 +94,7 @@ def _wrap_methods(kind: type) -> None:
     """Wrap the public methods of the NumPy class from which a class is derived."""
     for name, member in vars(kind.__mro__[1]).items():
         if callable(member) and not name.startswith("_") and name not in vars(kind):
-            setattr(kind, name, _WrappedMethod(member))
+            setattr(kind, name, _WrappedMethod(member, kind))
 
 
 @_frameless_members
@@ -170,11 +188,19 @@ def default_rng(seed: _Any = None) -> _random.Generator:
     numpy.random.default_rng
     """
     if type(seed) is int:  # the usual seed
-        return Generator(_random.default_rng(seed).bit_generator)
+        return _around(_random.default_rng(seed))
     _unwrap_states(seed)
     theirs = _unwrap(seed)  # that of a Generator is NumPy's inside
     generator = _random.default_rng(theirs)
-    return seed if generator is theirs else Generator(generator.bit_generator)
+    return seed if generator is theirs else _around(generator)
+
+
+def _around(original: _random.Generator) -> Generator:
+    """Return a Generator around a new one of NumPy."""
+    made = Generator.__new__(Generator)
+    _random.Generator.__init__(made, original.bit_generator)
+    made._original = original
+    return made
 
 
 def _unwrap_states(seed: _Any) -> None:
@@ -230,4 +256,5 @@ for _name in _random.__all__:
         _mark(_function, _name)
         _state_of_module = getattr(_function.__wrapped__, "__self__", None)
         if isinstance(_state_of_module, _random.RandomState):
-            _ways.attach(_function, f"random.RandomState.{_name}", _state_of_module)
+            bound = (_state_of_module,)
+            _ways.attach(_function, f"random.RandomState.{_name}", bound)

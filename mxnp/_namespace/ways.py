@@ -95,7 +95,9 @@ def _call(ways: tuple[Way, ...], *args: Any, **kwargs: Any) -> Any:
     return load_forms(ways, frozenset())(*args, **kwargs)
 
 
-def attach(counterpart: Function, name: str, *bound: Any) -> None:
+def attach(
+    counterpart: Function, name: str, bound: tuple[Any, ...] | None = None
+) -> None:
     """
     Attach the ways of a row to a function or method of mxnp.
 
@@ -105,8 +107,9 @@ def attach(counterpart: Function, name: str, *bound: Any) -> None:
         The function or method of mxnp.
     name : str
         The name of the row; there may be none.
-    *bound
-        The first arguments of the recorded form.
+    bound : tuple, optional
+        The first arguments of the recorded form of a function that is not kept. Others
+        find their form loaded after the first call.
     """
     row, forms = _find_ways(name)
     if row is None:
@@ -114,8 +117,9 @@ def attach(counterpart: Function, name: str, *bound: Any) -> None:
     if row.direct:
         counterpart.direct = row.direct
     if forms:
-        load: Any = (_call, forms) if bound else (_load_and_call, counterpart, forms)
-        counterpart.implementation = partial(*load, *bound)
+        is_kept = bound is None
+        load: Any = (_load_and_call, counterpart, forms) if is_kept else (_call, forms)
+        counterpart.implementation = partial(*load, *(bound or ()))
         counterpart.threshold_factor = forms[0].threshold_factor
     if row.layer is not None:
         counterpart.layer, counterpart.layer_factor = True, row.layer.threshold_factor

@@ -407,6 +407,21 @@ def test_parameters_that_take_no_words_are_not_compared(drawn: list[str]) -> Non
     assert drawn == ["poisson"]
 
 
+def test_each_generator_draws_from_its_own_state() -> None:
+    drawn = []
+    for xp in (numpy, mxnp):
+        generators = [xp.random.default_rng(seed) for seed in (1, 2)]
+        methods = [(rng.random, rng.normal) for rng in generators]
+        draws = [
+            method(size=size)
+            for size in (5, LARGE * 20, 5)
+            for pair in methods
+            for method in pair
+        ]
+        drawn.append([numpy.asarray(each).tobytes() for each in draws])
+    assert drawn[0] == drawn[1]
+
+
 def test_methods_of_subclasses_are_called_each_time() -> None:
     class Shifted(mxnp.random.Generator):  # type: ignore[misc,name-defined]
         def random(self, size: Any = None) -> Any:

@@ -89,7 +89,14 @@ static PyObject *set_preparation(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *bind_function(PyObject *module, PyObject *args);
+
 PyMethodDef function_module_methods[] = {
+    {"bind_function", bind_function, METH_VARARGS,
+     "bind_function(function, wrapped, implementation)\n--\n\n"
+     "Return a function that treats its calls as another one does, with a callable of NumPy "
+     "and "
+     "a recorded form of its own."},
     {"set_intercepted", set_intercepted, METH_O,
      "set_intercepted(is_intercepted)\n--\n\n"
      "Set whether ``Function.__call__`` is replaced, so that every call has to go through it."},
@@ -1076,21 +1083,20 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return (PyObject *)self;
 }
 
-PyObject *function_standard(PyObject *function)
+/* Return a new function that treats its calls as another one does. */
+static struct function *copy_function(const struct function *f, PyObject *wrapped,
+                                      PyObject *implementation)
 {
-    if (prepare((struct function *)function) < 0)
-        return NULL;
-    struct function *copy = (struct function *)PyType_GenericAlloc(Py_TYPE(function), 0);
-    const struct function *f = (struct function *)function;
+    struct function *copy = (struct function *)PyType_GenericAlloc(Py_TYPE((PyObject *)f), 0);
     if (!copy)
         return NULL;
     copy->call = f->call;
     copy->direct = f->direct;
     copy->takes_axis = f->takes_axis;
-    copy->wrapped = Py_NewRef(f->wrapped);
+    copy->wrapped = Py_NewRef(wrapped);
     copy->choose = Py_XNewRef(f->choose);
     copy->choose_from = f->choose_from;
-    copy->implementation = Py_XNewRef(f->implementation);
+    copy->implementation = Py_XNewRef(implementation);
     copy->layer = Py_XNewRef(f->layer);
     copy->threshold_factor = f->threshold_factor;
     copy->layer_factor = f->layer_factor;
@@ -1101,11 +1107,33 @@ PyObject *function_standard(PyObject *function)
     copy->is_maker = f->is_maker;
     copy->is_view = f->is_view;
     copy->depth = f->depth;
+    return copy;
+}
+
+PyObject *function_standard(PyObject *function)
+{
+    if (prepare((struct function *)function) < 0)
+        return NULL;
+    const struct function *f = (struct function *)function;
+    struct function *copy = copy_function(f, f->wrapped, f->implementation);
+    if (!copy)
+        return NULL;
     copy->is_standard = true;
     copy->dict = f->dict ? PyDict_Copy(f->dict) : NULL;
     if (f->dict && !copy->dict)
         Py_CLEAR(copy);
     return (PyObject *)copy;
+}
+
+static PyObject *bind_function(PyObject *module, PyObject *args)
+{
+    PyObject *function, *wrapped, *implementation;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!OO:bind_function", function_type, &function, &wrapped,
+                          &implementation) ||
+        prepare((struct function *)function) < 0)
+        return NULL;
+    return (PyObject *)copy_function((struct function *)function, wrapped, implementation);
 }
 
 /* The hash and equality are those of the NumPy function.  So a program's table of overrides,
