@@ -41,6 +41,31 @@ def numbers(xp: Any, *shape: int) -> Any:
     return xp.array(numpy.random.default_rng(len(shape)).normal(size=shape))
 
 
+# -- Copies ------------------------------------------------------------------------------
+
+
+# Distances in bytes around those that csrc/cpu/kernels/copies.c copies in parts.
+@pytest.mark.parametrize("distance", [1, 8, 31, 32, 33, 1024, 4095, 4097])
+@pytest.mark.parametrize("is_ahead", [False, True])
+def test_copies_between_places_of_pages(distance: int, is_ahead: bool) -> None:
+    ends = slice(distance, None), slice(None, -distance)
+    to, start = ends if is_ahead else ends[::-1]
+    made = numpy.random.default_rng(0).integers(0, 256, N, dtype=numpy.uint8)
+
+    def apart(xp: Any) -> Any:
+        copied = xp.zeros(N, numpy.uint8)
+        copied[to] = (xp.array(made) ^ 1)[start]
+        return copied
+
+    def overlapping(xp: Any) -> Any:
+        copied = xp.array(made) ^ 1
+        copied[to] = copied[start]
+        return copied
+
+    both(apart)
+    both(overlapping)
+
+
 # -- Any and all -----------------------------------------------------------------------
 
 
