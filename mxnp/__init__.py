@@ -4,6 +4,7 @@ Write ``import mxnp as np`` instead of ``import numpy as np``, or run an unchang
 program with ``python -m mxnp program.py``. The package has every name of NumPy.
 """
 
+import _thread
 import gc as _gc
 import sys as _sys
 from importlib.machinery import PathFinder as _PathFinder
@@ -50,7 +51,15 @@ def _divide_calls(scipy: object) -> None:
         placing.load()
 
 
+_MOST_OBJECTS = 10_000  # Python begins with 4,000 to 5,000
 _collects = _gc.isenabled()
+_objects = _gc.get_objects()  # of the program, and of Python
+# Python 3.12 begins with 375 frozen objects, and a freeze by the program has thousands.
+_can_freeze = (
+    len(_objects) < _MOST_OBJECTS  # or it takes longer than it saves
+    and _gc.get_freeze_count() < 1000
+    and not _thread._count()  # which makes objects meanwhile
+)
 _gc.disable()  # for the imports, whose many new objects are no garbage
 try:
     import numpy as _numpy
@@ -120,6 +129,12 @@ try:
     _door.load()  # last: from here on the calls of the program are seen
     if _is_command:
         _gc.freeze()  # or the first collection would look at all that is loaded
+    elif _collects and _can_freeze:
+        from ._import import track_again as _track_again
+
+        _gc.freeze()
+        _track_again(_objects)
 finally:
+    del _objects
     if _collects:
         _gc.enable()

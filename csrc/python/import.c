@@ -252,6 +252,21 @@ static PyObject *hook_loading(PyObject *module, PyObject *original)
     return function_of("importlib._bootstrap", &loading_def);
 }
 
+/* Return objects to the collector's youngest generation.  gc.freeze() takes all objects from
+ * the collector, and this returns the program's. */
+static PyObject *track_again(PyObject *module, PyObject *objects)
+{
+    (void)module;
+    for (Py_ssize_t i = 0; i < PyList_Size(objects); i++) {
+        PyObject *object = PyList_GetItem(objects, i);
+        if (PyObject_GC_IsTracked(object)) {
+            PyObject_GC_UnTrack(object);
+            PyObject_GC_Track(object);
+        }
+    }
+    Py_RETURN_NONE;
+}
+
 /* -- Extension modules -------------------------------------------------------------- */
 
 /* Python's own functions, through which each loader loads an extension module, and a function
@@ -406,6 +421,9 @@ static PyMethodDef module_methods[] = {
      PyDoc_STR("hook_loading(original)\n--\n\n"
                "Return a function that loads a module as importlib's function does, while the\n"
                "garbage collector waits if it is of an installed package.")},
+    {"track_again", track_again, METH_O,
+     PyDoc_STR("track_again(objects)\n--\n\n"
+               "Return a list of frozen objects to the garbage collector.")},
     {"hook_extensions", hook_extensions, METH_O,
      PyDoc_STR("hook_extensions(imported)\n--\n\n"
                "Call imported(module) after any loader initialised an extension module.")},

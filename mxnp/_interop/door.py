@@ -521,6 +521,7 @@ def _see_running() -> None:
             ):
                 _observe(code)
             each = each.f_back
+    del frame  # this one, which the garbage collector would have to find
     for name, module in list(sys.modules.items()):
         names = _names_of(module)
         path = names.get("__file__")
