@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
-from mxnp._bridge import Function
+from mxnp._bridge import Function, make_function
 from mxnp._engine import core
 from mxnp._engine.frames import frameless_members
 
@@ -56,9 +56,7 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
     def __new__(cls, wrapped: Any = None, /) -> ufunc:
         if not isinstance(wrapped, numpy.ufunc):
             raise TypeError("cannot create 'numpy.ufunc' instances")
-        name, operation = wrapped.__name__, OPERATIONS.get(wrapped, -1)
-        row = name if vars(numpy).get(name) is wrapped else ""
-        self: ufunc = super().__new__(cls, wrapped, row=row, operation=operation)
+        self: ufunc = make_function(cls, wrapped, OPERATIONS.get(wrapped, -1))
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -73,10 +71,11 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
 
 def named(wrapped: numpy.ufunc) -> ufunc:
     """Return the mxnp ufunc of a NumPy ufunc. There is one for each."""
-    try:
-        return _known[wrapped]
-    except KeyError:
-        return _known.setdefault(wrapped, ufunc(wrapped))
+    known = _known.get(wrapped)
+    if known is None:
+        made = make_function(ufunc, wrapped, OPERATIONS.get(wrapped, -1))
+        known = _known.setdefault(wrapped, made)
+    return known
 
 
 _known: dict[numpy.ufunc, ufunc] = {}

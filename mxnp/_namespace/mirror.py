@@ -25,6 +25,7 @@ from mxnp._bridge import (
     Lookup,
     Method,
     frameless,
+    make_function,
     raise_handlers,
     set_counterparts,
     set_preparation,
@@ -94,12 +95,21 @@ def wrap_function(
     """Wrap a NumPy function. The wrapper binds as a method if the original does."""
     if kind is None:
         kind = Method if hasattr(original, "__get__") else Function
-    home = getattr(original, "__module__", None)
-    row = f"{home or module}.{getattr(original, '__name__', None)}"
-    wrapper: Function = kind(original, row=row.removeprefix("numpy."))
-    if not home:
+    wrapper: Function
+    if getattr(original, "__module__", None):
+        wrapper = make_function(kind, original)
+    else:
+        wrapper = kind(original, row=_row_of(original, module))
         wrapper.__module__ = _mirrored_name(module)
     return wrapper
+
+
+def _row_of(original: Any, module: str) -> str:
+    """Return the name of the row of a NumPy function, or "" for a ufunc without one."""
+    name = str(getattr(original, "__name__", None))
+    if isinstance(original, numpy.ufunc):
+        return name if vars(numpy).get(name) is original else ""
+    return f"{module}.{name}".removeprefix("numpy.")
 
 
 # The modules of mxnp, for functions that are prepared after a program has removed them.
@@ -133,9 +143,11 @@ def _attach_without_modules(counterpart: Function, row: str) -> None:
         sys.modules.update(others)
 
 
-def _prepare(counterpart: Function, row: str) -> None:
+def _prepare(counterpart: Function, row: str | None) -> None:
     """Add its names, and the ways of its row, to a function."""
     original = counterpart.__wrapped__
+    if row is None:
+        row = _row_of(original, getattr(original, "__module__", ""))
     if isinstance(counterpart, ufunc):
         counterpart.__name__ = original.__name__
         counterpart.__qualname__ = getattr(original, "__qualname__", original.__name__)

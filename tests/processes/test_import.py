@@ -144,7 +144,7 @@ def test_a_function_is_prepared_at_its_first_use(first: str) -> None:
         from mxnp._namespace import functions, mirror
 
         def interrupt(function, row):
-            raise KeyboardInterrupt(row)
+            raise KeyboardInterrupt(function.__wrapped__.__name__)
 
         _bridge.set_preparation(interrupt, core.loading)
         try:

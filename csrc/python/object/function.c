@@ -90,6 +90,7 @@ static PyObject *set_preparation(PyObject *module, PyObject *args)
 }
 
 static PyObject *bind_function(PyObject *module, PyObject *args);
+static PyObject *make_function(PyObject *module, PyObject *const *args, Py_ssize_t n);
 
 PyMethodDef function_module_methods[] = {
     {"bind_function", bind_function, METH_VARARGS,
@@ -105,8 +106,11 @@ PyMethodDef function_module_methods[] = {
      "Set the dict from NumPy's functions to those of mxnp."},
     {"set_preparation", set_preparation, METH_VARARGS,
      "set_preparation(prepare, lock)\n--\n\n"
-     "Set the function that gets a function and the name of its row, before its first use, and "
-     "a reentrant lock that is held meanwhile."},
+     "Set the function that gets a function and the name of its row, or None if that is not "
+     "known, before its first use, and a reentrant lock that is held meanwhile."},
+    {"make_function", (PyCFunction)(void (*)(void))make_function, METH_FASTCALL,
+     "make_function(kind, wrapped, operation=-1)\n--\n\n"
+     "Make a function of a class, whose row is found when it is prepared."},
     {"set_layers", set_layers, METH_VARARGS,
      "set_layers(load, is_refused)\n--\n\n"
      "Set the functions that return NumPy's code for one of its functions, over mxnp arrays, "
@@ -1060,27 +1064,51 @@ static PyObject *call_first(PyObject *self, PyObject *const *values, size_t flag
                : function_vectorcall(self, values, flags, names);
 }
 
-static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+/* Make a function that has a row, or the name of none, or without a row. */
+static struct function *make_of_type(PyTypeObject *type, PyObject *wrapped, PyObject *row,
+                                     int operation)
 {
-    static char *names[] = {"", "adopts", "row", "operation", "is_member", NULL};
-    PyObject *wrapped, *row = NULL;
-    int adopts = 1, operation = -1, is_member = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pUip:Function", names, &wrapped, &adopts,
-                                     &row, &operation, &is_member))
-        return NULL;
     struct function *self = (struct function *)PyType_GenericAlloc(type, 0);
     if (!self)
         return NULL;
-    Py_INCREF(wrapped);
-    self->wrapped = wrapped;
+    self->wrapped = Py_NewRef(wrapped);
     self->row = Py_XNewRef(row);
     self->call = row ? call_first : function_vectorcall;
-    self->adopts = adopts;
-    self->is_member = is_member;
+    self->adopts = true;
     self->operation = operation;
     self->threshold_factor = self->layer_factor = 1;
     self->depth = MAX_DEPTH;
+    return self;
+}
+
+static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"", "adopts", "row", "is_member", NULL};
+    PyObject *wrapped, *row = NULL;
+    int adopts = 1, is_member = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pUp:Function", names, &wrapped, &adopts,
+                                     &row, &is_member))
+        return NULL;
+    struct function *self = make_of_type(type, wrapped, row, -1);
+    if (self) {
+        self->adopts = adopts;
+        self->is_member = is_member;
+    }
     return (PyObject *)self;
+}
+
+static PyObject *make_function(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    (void)module;
+    long operation = n == 3 ? PyLong_AsLong(args[2]) : -1;
+    if (operation == -1 && PyErr_Occurred())
+        return NULL;
+    if (n < 2 || !PyType_Check(args[0]) ||
+        !PyType_IsSubtype((PyTypeObject *)args[0], function_type)) {
+        PyErr_SetString(PyExc_TypeError, "expected a class of functions, and a function");
+        return NULL;
+    }
+    return (PyObject *)make_of_type((PyTypeObject *)args[0], args[1], Py_None, (int)operation);
 }
 
 /* Return a new function that treats its calls as another one does. */
