@@ -135,7 +135,12 @@ def patch_module(module: ModuleType, /) -> bool: ...
 def patch_method(cls: type, name: str, /) -> bool: ...
 def patch_array_classes() -> bool: ...
 def patch_conversions(
-    build_class: Callable[..., type], function: Callable[..., Any], base: type, /
+    build_class: Callable[..., type],
+    function: Callable[..., Any],
+    base: type,
+    numpy: ModuleType,
+    find: Callable[[Any], Any],
+    /,
 ) -> Callable[..., type]: ...
 def set_door(
     function: Callable[..., Any],

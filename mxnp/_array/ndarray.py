@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy
 
-from mxnp._bridge import Array, frameless, raise_handlers, unwrap, wrap
+from mxnp._bridge import Array, Function, raise_handlers, unwrap, wrap
 from mxnp._engine.frames import frameless_members
 
 __all__ = ["described", "is_number", "ndarray", "unwrap", "wrap"]
@@ -41,7 +40,6 @@ class ArrayType(type):
         parent = Subclass
         if namespace.get("__array_ufunc__") is not None:
             parent = OverridingSubclass
-            namespace["__array_ufunc__"] = _wrap_override(namespace["__array_ufunc__"])
         bases = tuple(parent if base is ndarray else base for base in bases)
         return types.new_class(name, bases, kwargs, lambda body: body.update(namespace))
 
@@ -113,26 +111,6 @@ class ndarray(Array, metaclass=ArrayType):  # noqa: N801
         return types.GenericAlias(cls, item)
 
 
-def _wrap_override(override: Callable[..., Any]) -> Callable[..., Any]:
-    """
-    Make a program's ``__array_ufunc__`` receive mxnp's ufuncs and arrays.
-
-    An output that it returns is the one that NumPy passed.
-    """
-
-    @functools.wraps(override)
-    def __array_ufunc__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
-        outs = kwargs.get("out", ())
-        kwargs = {name: wrap(value) for name, value in kwargs.items()}
-        result = override(self, *wrap(args), **kwargs)
-        passed = dict(zip(map(id, kwargs.get("out", ())), outs, strict=True))
-        if type(result) is tuple:
-            return tuple(passed.get(id(each), each) for each in result)
-        return passed.get(id(result), result)
-
-    return frameless(__array_ufunc__)
-
-
 def _has_metadata(dtype: numpy.dtype[Any]) -> bool:
     """Return whether a dtype, or one that it consists of, has metadata."""
     parts = [field[0] for field in (dtype.fields or {}).values()]
@@ -182,7 +160,8 @@ class Subclass(numpy.ndarray):
         return wrap(super().__array_wrap__(unwrap(array), *unwrap(args)))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Call a function with NumPy arrays in place of mxnp arrays."""
+        """Call NumPy's function with NumPy arrays in place of mxnp arrays."""
+        func = func.__wrapped__ if isinstance(func, Function) else func
         kinds = tuple(numpy.ndarray if kind is ndarray else kind for kind in types)
         kwargs = {name: unwrap(value) for name, value in kwargs.items()}
         return super().__array_function__(func, kinds, unwrap(args), kwargs)
@@ -213,10 +192,8 @@ class MixedSubclass(Subclass):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Change the bases of a class that defines ``__array_ufunc__``."""
         super().__init_subclass__(**kwargs)
-        override = vars(cls).get("__array_ufunc__")
-        if override is not None:
+        if vars(cls).get("__array_ufunc__") is not None:
             cls.__bases__ = tuple(
                 OverridingSubclass if base is MixedSubclass else base
                 for base in cls.__bases__
             )
-            cls.__array_ufunc__ = _wrap_override(override)  # type: ignore[method-assign]

@@ -13,11 +13,13 @@ import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from types import ModuleType
+from typing import Any
 
 import numpy
 
 from mxnp._array.ndarray import MixedSubclass
 from mxnp._bridge import (
+    Function,
     patch_array_classes,
     patch_conversions,
     patch_method,
@@ -25,6 +27,7 @@ from mxnp._bridge import (
 )
 from mxnp._engine import core
 from mxnp._import import hook_extensions, mentions_arrays
+from mxnp._namespace.mirror import find_counterpart
 
 # mxnp calls NumPy with NumPy arrays, its own modules know both kinds of arrays, and the
 # module of cffi, which mxnp always loads, knows none. A package calls NumPy's random
@@ -98,13 +101,24 @@ def _imported(module: ModuleType) -> None:
         patch_module(module)
 
 
+def _function_of_mxnp(function: Any) -> Any:
+    """Return mxnp's function for one of NumPy that NumPy passes to an override."""
+    if isinstance(function, Function):
+        return function
+    if isinstance(function, numpy.ufunc):
+        is_numpys = vars(numpy).get(function.__name__) is function
+    else:
+        is_numpys = str(function.__module__).partition(".")[0] == "numpy"
+    return find_counterpart(function) if is_numpys else function
+
+
 def load() -> None:
     """Change extension modules and classes, present and future."""
     for name in _PASSED_ON:
         patch_method(numpy.ndarray, name)
     patch_array_classes()
     builtins.__build_class__ = patch_conversions(
-        builtins.__build_class__, load, MixedSubclass
+        builtins.__build_class__, load, MixedSubclass, numpy, _function_of_mxnp
     )
     hook_extensions(_imported)
     for name, module in list(sys.modules.items()):

@@ -1,4 +1,4 @@
-/* conversion.c -- classes whose __array__ returns an mxnp array, or that derive from its class.
+/* conversion.c -- classes that take part in NumPy's protocols, or derive from mxnp.ndarray.
  *
  * NumPy's C code calls __array__ of an object that it converts, and requires a result of its
  * own class.  But a class of the program or of a package may store an mxnp array and return it.
@@ -7,16 +7,22 @@
  * from Python 3.12 on.  Before that version, the interpreter calls such a function without its
  * vectorcall.
  *
+ * NumPy passes its own functions, arrays and class to __array_ufunc__ and __array_function__.
+ * Where these belong to the program, they are changed in place too: they get mxnp's, which
+ * `func is np.mean` and `type(x) is np.ndarray` expect.
+ *
  * mxnp.ndarray has a metaclass, and numpy.ndarray has none.  A class that derives from it and
  * has a metaclass of its own, or another base with one, gets a base class without a metaclass.
  */
 #include "python/packages/conversion.h"
-#include "python/base/types.h"
-#include "python/packages/layout.h"
+#include "python/convert/convert.h"
+#include "python/packages/arguments.h"
 #include "python/packages/slots.h"
 
-static PyObject *method_name, *build_class;
-static vector_call call_function; /* their vectorcall */
+static PyObject *method_name, *ufunc_protocol, *function_protocol, *globals_name, *module_name;
+static PyObject *build_class;
+static PyObject *numpy_module, *find_function; /* returns mxnp's function for one of NumPy */
+static vector_call call_function;              /* their vectorcall */
 
 static PyObject *call_and_unwrap(PyObject *function, PyObject *const *args, size_t flags,
                                  PyObject *names)
@@ -29,15 +35,174 @@ static PyObject *call_and_unwrap(PyObject *function, PyObject *const *args, size
     return inside;
 }
 
+/* -- Overrides of NumPy's functions ------------------------------------------------------ */
+
+static PyObject *take_argument(PyObject *x, struct call_args *taken, int depth);
+
+/* Return a new reference to a tuple or list, or to a new one if items of it change. */
+static PyObject *take_items(PyObject *items, struct call_args *taken, int depth)
+{
+    Py_ssize_t n = Py_SIZE(items);
+    PyObject *copy = PyList_New(n);
+    bool is_same = true;
+    for (Py_ssize_t i = 0; copy && i < n; i++) {
+        PyObject *item = layout_items(items)[i], *given = take_argument(item, taken, depth);
+        is_same &= given == item;
+        if (!given || PyList_SetItem(copy, i, given) < 0)
+            Py_CLEAR(copy);
+    }
+    PyObject *result = !copy                  ? NULL
+                       : is_same              ? Py_NewRef(items)
+                       : PyTuple_Check(items) ? PyList_AsTuple(copy)
+                                              : Py_NewRef(copy);
+    Py_XDECREF(copy);
+    return result;
+}
+
+/* Return a new reference to a copy of a dict of named arguments. */
+static PyObject *take_named(PyObject *named, struct call_args *taken, int depth)
+{
+    PyObject *copy = PyDict_Copy(named), *key, *value;
+    Py_ssize_t at = 0;
+    while (copy && PyDict_Next(named, &at, &key, &value)) {
+        PyObject *given = take_argument(value, taken, depth);
+        if (!given || PyDict_SetItem(copy, key, given) < 0)
+            Py_CLEAR(copy);
+        Py_XDECREF(given);
+    }
+    return copy;
+}
+
+/* Return a new reference to the object that an override gets in place of x.  The arrays that
+ * are made for it are noted. */
+static PyObject *take_argument(PyObject *x, struct call_args *taken, int depth)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    if (type == np_array_type) {
+        PyObject *a = convert_adopt_array(Py_NewRef(x), taken);
+        for (int i = 0; a && i < taken->n; i++)
+            if (taken->arrays[i] == a)
+                return a;
+        if (a)
+            call_args_add(taken, a);
+        return a;
+    }
+    if (x == (PyObject *)np_array_type)
+        return Py_NewRef((PyObject *)array_type);
+    if (depth > 0 && (type == &PyTuple_Type || type == &PyList_Type))
+        return take_items(x, taken, depth - 1);
+    return depth > 0 && type == &PyDict_Type ? take_named(x, taken, depth - 1) : Py_NewRef(x);
+}
+
+/* Return a new reference to what the caller gets for a result: NumPy's array for an output that
+ * it passed, also in a tuple. */
+static PyObject *give_back(PyObject *x, struct call_args *taken, bool is_result)
+{
+    for (int i = 0; is_array(x) && i < taken->nout; i++)
+        if (as_array(x)->unprepared == taken->outs[i])
+            return Py_NewRef(taken->outs[i]);
+    if (!is_result || !PyTuple_CheckExact(x))
+        return Py_NewRef(x);
+    PyObject *given = PyTuple_New(Py_SIZE(x));
+    for (Py_ssize_t i = 0; given && i < Py_SIZE(x); i++)
+        PyTuple_SetItem(given, i, give_back(layout_items(x)[i], taken, false));
+    return given;
+}
+
+/* Note the outputs: of a ufunc by name, and of a function in the dict of named arguments. */
+static void note_outputs(struct call_args *taken, PyObject *const *args, Py_ssize_t n,
+                         PyObject *names)
+{
+    Py_ssize_t n_named = arguments_count(names);
+    for (Py_ssize_t i = 0; i < n_named; i++)
+        if (PyUnicode_CompareWithASCIIString(layout_items(names)[i], "out") == 0)
+            convert_note_out(taken, args[n - n_named + i]);
+    if (n_named == 0 && PyDict_CheckExact(args[n - 1]))
+        convert_note_out(taken, args[n - 1]);
+}
+
+/* Run the operations on the arrays that were made for a call, whose memory is the caller's.
+ * Steal a reference to the result and return it, or NULL with an exception set. */
+static PyObject *end_override(PyObject *result, struct call_args *taken)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    int status = convert_prepare(taken, true);
+    if (type)
+        PyErr_Restore(type, value, traceback);
+    if (status < 0)
+        Py_CLEAR(result);
+    PyObject *given = result ? give_back(result, taken, true) : NULL;
+    Py_XDECREF(result);
+    convert_end_call(taken);
+    return given;
+}
+
+/* Check whether a function is the program's, whose module does not have NumPy itself among its
+ * variables: it compares with mxnp's objects.  Return 1, 0, or -1 with an exception set. */
+static int expects_ours(PyObject *function)
+{
+    PyObject *globals = PyObject_GetAttr(function, globals_name), *key, *value;
+    PyObject *name = globals ? PyDict_GetItemWithError(globals, module_name) : NULL;
+    int owner = globals ? owners_of_module(name, globals) : -1;
+    bool is_ours = owner == PROGRAM;
+    Py_ssize_t at = 0;
+    while (is_ours && PyDict_Next(globals, &at, &key, &value))
+        is_ours = value != numpy_module;
+    Py_XDECREF(globals);
+    return owner < 0 ? -1 : is_ours;
+}
+
+/* Call a method (self, function, ...) of the program with mxnp's objects. */
+static PyObject *call_override(PyObject *function, PyObject *const *args, size_t flags,
+                               PyObject *names)
+{
+    Py_ssize_t n = arguments_positional(flags) + arguments_count(names), made = 0;
+    int is_ours = n > 1 ? expects_ours(function) : 0;
+    if (is_ours <= 0)
+        return is_ours < 0 ? NULL : call_function(function, args, flags, names);
+    PyObject **row = PyMem_Malloc((size_t)n * sizeof *row), *result = NULL;
+    struct call_args taken;
+    call_args_begin(&taken);
+    for (; row && made < n; made++) {
+        bool is_function = made == 1 && arguments_positional(flags) > 1;
+        row[made] = made == 0     ? Py_NewRef(args[0])
+                    : is_function ? PyObject_CallFunctionObjArgs(find_function, args[1], NULL)
+                                  : take_argument(args[made], &taken, MAX_DEPTH);
+        if (!row[made])
+            break;
+    }
+    if (made == n) {
+        note_outputs(&taken, args, n, names);
+        result = call_function(function, row, flags & ~ARGUMENTS_OFFSET, names);
+    } else if (!row)
+        PyErr_NoMemory();
+    result = end_override(result, &taken);
+    while (made > 0)
+        Py_DECREF(row[--made]);
+    PyMem_Free(row);
+    return result;
+}
+
+/* -- Methods of new classes -------------------------------------------------------------- */
+
+static void patch_method(PyObject *dict, PyObject *name, vector_call replacement)
+{
+    PyObject *method = PyDict_GetItemWithError(dict, name);
+    vector_call *call =
+        method && Py_TYPE(method) == function_class ? layout_vectorcall(method) : NULL;
+    if (call && *call == call_function)
+        *call = replacement;
+}
+
 static void patch_class(PyObject *class)
 {
     PyObject *dict = PyType_Check(class) ? ((struct type_struct *)class)->dict : NULL;
-    PyObject *method = dict ? PyDict_GetItemWithError(dict, method_name) : NULL;
-    if (!method || Py_TYPE(method) != function_class)
+    if (!dict)
         return;
-    vector_call *call = layout_vectorcall(method);
-    if (*call == call_function)
-        *call = call_and_unwrap;
+    patch_method(dict, method_name, call_and_unwrap);
+    patch_method(dict, ufunc_protocol, call_override);
+    patch_method(dict, function_protocol, call_override);
 }
 
 /* -- Classes that derive from mxnp.ndarray --------------------------------------------- */
@@ -131,10 +296,10 @@ static PyObject *patch_conversions(PyObject *self, PyObject *args)
 {
     static PyMethodDef def = {"__build_class__", (PyCFunction)(void (*)(void))build_and_patch,
                               METH_VARARGS | METH_KEYWORDS, NULL};
-    PyObject *original, *function, *base;
+    PyObject *original, *function, *base, *numpy, *find;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOO!:patch_conversions", &original, &function, &PyType_Type,
-                          &base))
+    if (!PyArg_ParseTuple(args, "OOO!OO:patch_conversions", &original, &function, &PyType_Type,
+                          &base, &numpy, &find))
         return NULL;
     vector_call *call = layout_is_known() ? layout_vectorcall(function) : NULL;
     if (!call)
@@ -142,11 +307,18 @@ static PyObject *patch_conversions(PyObject *self, PyObject *args)
     call_function = *call;
     build_class = Py_NewRef(original);
     plain_base = Py_NewRef(base);
+    numpy_module = Py_NewRef(numpy);
+    find_function = Py_NewRef(find);
     make_class = (newfunc)((struct type_struct *)&PyType_Type)->new;
     if (slot_replace(&PyType_Type, (void *)make_class, (void *)make_and_resolve) < 0)
         return NULL;
     method_name = PyUnicode_InternFromString("__array__");
-    if (!method_name || patch_subclasses((PyObject *)&PyBaseObject_Type) < 0)
+    ufunc_protocol = PyUnicode_InternFromString("__array_ufunc__");
+    function_protocol = PyUnicode_InternFromString("__array_function__");
+    globals_name = PyUnicode_InternFromString("__globals__");
+    module_name = PyUnicode_InternFromString("__name__");
+    if (!method_name || !ufunc_protocol || !function_protocol || !globals_name ||
+        !module_name || patch_subclasses((PyObject *)&PyBaseObject_Type) < 0)
         return NULL;
     PyObject *module = PyUnicode_FromString("builtins");
     PyObject *made = module ? PyCFunction_NewEx(&def, NULL, module) : NULL;
@@ -156,9 +328,11 @@ static PyObject *patch_conversions(PyObject *self, PyObject *args)
 
 PyMethodDef conversion_methods[] = {
     {"patch_conversions", patch_conversions, METH_VARARGS,
-     "patch_conversions(build_class, function, base)\n--\n\n"
+     "patch_conversions(build_class, function, base, numpy, find)\n--\n\n"
      "Make NumPy accept classes whose __array__ returns an mxnp array: those that exist, and "
      "those that the returned __build_class__ makes. `function` is any function written in "
-     "Python. `base` takes the place of mxnp.ndarray in classes with a metaclass."},
+     "Python. `base` takes the place of mxnp.ndarray in classes with a metaclass. `find` "
+     "returns "
+     "mxnp's function for a function of NumPy, for the overrides of the program."},
     {NULL, NULL, 0, NULL},
 };

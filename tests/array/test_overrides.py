@@ -1,0 +1,143 @@
+"""Classes with NumPy's protocols get the functions and arrays that the program has."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from mxnp import _bridge
+
+# Each program runs with `numpy` and with `mxnp` as np, in a process of its own: a module
+# that has both gets NumPy's objects.
+CLASS = """
+import sys
+import {library} as np
+SIZES = 3, {large}
+
+class Plain:
+    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **kwargs):
+        if ufunc is np.multiply:
+            return out[0] if out else inputs
+        if ufunc is np.add and method == "at":
+            inputs[0][1] = 99
+            return None
+        if ufunc is np.divmod:
+            out[0][...], out[1][...] = 1, 2
+            return out
+        if ufunc is np.subtract:
+            inputs[0][...] = 7
+            raise ValueError("no")
+        return NotImplemented
+
+    def __array_function__(self, func, types, args, kwargs):
+        if func is np.vstack:
+            return [type(x) is np.ndarray for x in args[0]], [t is np.ndarray for t in types]
+        if func is np.linalg.norm:
+            return args[0] is self
+        if func is np.mean:
+            return args, kwargs
+        return func(*[np.ones(3) if x is self else x for x in args], **kwargs)
+
+class Derived(np.ndarray):
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if ufunc is np.multiply:
+            return [type(x) is np.ndarray for x in inputs]
+        inputs = [x.view(np.ndarray) if x is self else x for x in inputs]
+        return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+
+    def __array_function__(self, func, types, args, kwargs):
+        if func is np.mean:
+            return "mean"
+        return super().__array_function__(func, types, args, kwargs)
+"""
+
+PROGRAMS = {
+    "ufunc": """
+        d = Plain()
+        for size in SIZES:
+            a = np.ones(size)
+            print([type(x) is np.ndarray for x in a * d], np.multiply(d, 1, out=a) is a)
+            np.add.at(a, [0], d)
+            print(a[:2], (a * 2)[:2], np.isscalar((np.float64(2) * d)[0]))
+    """,
+    "outputs": """
+        for size in SIZES:
+            a, b = np.zeros(size) + 1, np.zeros(size)
+            out = np.divmod(Plain(), 1, out=(a, b))
+            print(out[0] is a, out[1] is b, a[:2], (a + b)[:2], type(out))
+    """,
+    "errors": """
+        for size in SIZES:
+            a = np.zeros(size) + 1
+            try:
+                a - Plain()
+            except ValueError as error:
+                print(error, a[:2])
+            try:
+                a / Plain()
+            except TypeError as error:
+                print(str(error)[:70])
+    """,
+    "function": """
+        d = Plain()
+        for size in SIZES:
+            a = np.ones(size)
+            print(np.vstack([a, d]), np.linalg.norm(d), np.sum(d, axis=0), np.dot(d, np.ones(3)))
+            (x,), named = np.mean(d, where=a > 0)
+            print(x is d, type(named["where"]) is np.ndarray)
+            items = [d, a]
+            np.vstack(items)
+            print(items[0] is d, items[1] is a)
+    """,
+    "subclass": """
+        for size in SIZES:
+            a = np.ones(size)
+            s = a.view(Derived)
+            print(s * a, np.mean(s), (s + a)[:2], type(s + 1) is np.ndarray)
+            print(np.concatenate([s, a])[:2], type(np.concatenate([s, a])) is np.ndarray)
+    """,
+    "mixin": """
+        class Mixed(Plain, np.ndarray):
+            pass
+        s = np.ones(3).view(Mixed)
+        print(type((np.ones(3) * s)[0]) is np.ndarray, np.linalg.norm(s))
+    """,
+    "direct call": """
+        a = np.ones(3)
+        out = Plain().__array_ufunc__(np.multiply, "__call__", a, out=(a,))
+        print(out is a, Plain().__array_function__(np.linalg.norm, (), (a,), {}))
+    """,
+    "many arrays": """
+        for size in SIZES:
+            arrays = [np.zeros(size) + i for i in range(40)]
+            print(np.vstack([*arrays, Plain()])[0] == [True] * 40 + [False])
+    """,
+}
+
+
+def run(library, program):
+    large = max(2 * _bridge.get_threshold(), 6)
+    text = CLASS.format(library=library, large=large) + textwrap.dedent(program)
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_override_gets_the_objects_of_the_program(name):
+    printed = run("mxnp", PROGRAMS[name])
+    assert printed == run("numpy", PROGRAMS[name])
+    assert printed
+
+
+def test_a_module_that_has_numpy_gets_numpys_objects():
+    program = """
+        import numpy
+        class Both(Plain):
+            def __array_function__(self, func, types, args, kwargs):
+                return func is numpy.sum, type(args[1]) is numpy.ndarray
+        print(np.sum(Both(), np.ones(3)))
+    """
+    assert run("mxnp", program) == "(True, True)\n"
