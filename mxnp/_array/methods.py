@@ -123,7 +123,7 @@ def __reduce__(self: ndarray, /) -> tuple[Any, ...]:  # noqa: N807
 
 @member
 def dumps(self: ndarray, /) -> bytes:
-    return pickle.dumps(self)
+    return pickle.dumps(self, 2)  # NumPy's protocol
 
 
 @member

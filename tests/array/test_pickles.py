@@ -113,6 +113,19 @@ def test_numpys_arrays_stay_numpys():
     assert [type(each) for each in a] == [numpy.ndarray, numpy.ndarray]
 
 
+def test_dump_and_dumps_use_numpys_protocol(tmp_path):
+    a, b = mxnp.arange(3.0) + 1, numpy.arange(3.0) + 1
+    a.dump(tmp_path / "a")
+    b.dump(tmp_path / "b")
+    for ours, numpys in [
+        (a.dumps(), b.dumps()),
+        ((tmp_path / "a").read_bytes(), (tmp_path / "b").read_bytes()),
+    ]:
+        found, expected = (next(pickletools.genops(each))[1] for each in (ours, numpys))
+        assert found == expected
+        assert pickle.loads(ours).tolist() == b.tolist()
+
+
 @pytest.mark.slow
 def test_an_array_that_contains_itself():
     a = mxnp.empty(2, object)
