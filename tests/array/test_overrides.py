@@ -108,6 +108,17 @@ PROGRAMS = {
         out = Plain().__array_ufunc__(np.multiply, "__call__", a, out=(a,))
         print(out is a, Plain().__array_function__(np.linalg.norm, (), (a,), {}))
     """,
+    "foreign": """
+        def other_code():
+            import numpy
+            for size in SIZES:
+                a = numpy.zeros(size)
+                try:
+                    numpy.subtract(a, Plain())
+                except ValueError:
+                    print(a[:2])
+        other_code()
+    """,
     "many arrays": """
         for size in SIZES:
             arrays = [np.zeros(size) + i for i in range(40)]
