@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -50,50 +51,108 @@ def lines(*, axis: int, output: int, is_result: bool = False) -> Callable[..., A
     return divide
 
 
-def neighbourhoods(
-    *, footprint: int, output: int, mode: int, origins: int
-) -> Callable[..., Any]:
+class Places(NamedTuple):
     """
-    Divide a filter that computes each element from those around it.
+    The places of arguments of a filter that computes each element from those around it.
+
+    Attributes
+    ----------
+    footprint, output, origins : int
+        The places. The first argument is the input.
+    """
+
+    footprint: int
+    output: int
+    origins: int
+
+
+def _divide_around(
+    entry: Entry,
+    args: tuple[Any, ...],
+    inputs: tuple[int, ...],
+    places: Places,
+    note: Callable[[Any, Any], None] | None = None,
+) -> bool:
+    """
+    Divide a filter that computes each element from those around it, if it can be.
 
     A piece gets the elements around it too, and what it computes for these is dropped.
 
     Parameters
     ----------
-    footprint, output, mode, origins : int
-        The places of these arguments. The first argument is the input.
+    entry : Entry
+        The filter.
+    args : tuple
+        Its arguments.
+    inputs : tuple of int
+        The places of the arguments that are cut as the input is.
+    places : Places
+        The places of other arguments.
+    note : callable, optional
+        Takes the input and the output of each piece.
+    """
+    a, footprint, out = args[0], args[places.footprint], args[places.output]
+    n, work = max(a.shape, default=0), a.size * footprint.size
+    if (
+        entry.cut_into(n, work) < 2
+        or not all(is_plain(args[i]) and args[i].shape == out.shape for i in inputs)
+        or footprint.ndim != a.ndim
+        or not can_write(out, tuple(x for x in args if x is not out))
+    ):
+        return False
+    along = longest(a.shape)
+    origin = int(args[places.origins][along])
+    around = footprint.shape[along] // 2 + abs(origin)
+
+    def compute(part: slice) -> None:
+        start, stop = max(0, part.start - around), min(n, part.stop + around)
+        given = {i: cut(args[i], along, slice(start, stop)) for i in inputs}
+        made = numpy.empty(given[0].shape, out.dtype)
+        entry.function(*replaced(args, {**given, places.output: made}))
+        own = slice(part.start - start, part.stop - start)
+        cut(out, along, part)[...] = cut(made, along, own)
+        if note:
+            note(cut(a, along, part), cut(out, along, part))
+
+    # A border is an eighth of a piece at most, so that little work is done twice.
+    return entry.run(compute, n, work, least=8 * around + 1)
+
+
+def neighbourhoods(places: Places, mode: int) -> Callable[..., Any]:
+    """
+    Divide a filter that computes each element from those around it.
+
+    Parameters
+    ----------
+    places : Places
+        The places of arguments.
+    mode : int
+        The place of SciPy's number of a mode.
     """
 
     def divide(entry: Entry, *args: Any) -> Any:
-        a, out, size = args[0], args[output], args[footprint].shape
-        n, work = max(a.shape, default=0), a.size * args[footprint].size
-        if (
-            entry.cut_into(n, work) < 2
-            or not is_plain(a)
-            or a.shape != out.shape
-            or len(size) != a.ndim
-        ):
-            return NotImplemented
-        if not can_write(out, tuple(x for x in args if x is not out)):
-            return NotImplemented
-        along = longest(a.shape)
-        around = size[along] // 2 + abs(int(args[origins][along]))
-        if args[mode] in _WRAP:
-            return NotImplemented
-
-        def compute(part: slice) -> None:
-            start, stop = max(0, part.start - around), min(n, part.stop + around)
-            given = cut(a, along, slice(start, stop))
-            made = numpy.empty(given.shape, out.dtype)
-            entry.function(*replaced(args, {0: given, output: made}))
-            own = slice(part.start - start, part.stop - start)
-            cut(out, along, part)[...] = cut(made, along, own)
-
-        least = 8 * around + 1  # so that little work is done twice
-        is_divided = entry.run(compute, n, work, least=least)
+        is_divided = args[mode] not in _WRAP and _divide_around(
+            entry, args, (0,), places
+        )
         return None if is_divided else NotImplemented
 
     return divide
+
+
+def erosion(entry: Entry, *args: Any) -> Any:
+    """Divide an erosion, which returns whether it has changed an element."""
+    mask, asks_for_places = args[2], args[8]
+    changed: list[bool] = []
+
+    def note(before: Any, after: Any) -> None:
+        if not changed and ((before != 0) != (after != 0)).any():
+            changed.append(True)
+
+    places = Places(footprint=1, output=3, origins=5)
+    inputs = (0,) if mask is None else (0, 2)
+    if asks_for_places or not _divide_around(entry, args, inputs, places, note):
+        return NotImplemented
+    return int(any(changed))
 
 
 def windows(entry: Entry, a: Any, size: Any) -> Any:
@@ -112,18 +171,105 @@ def windows(entry: Entry, a: Any, size: Any) -> Any:
     return out if entry.run(compute, len(a), work, least=least) else NotImplemented
 
 
-def coordinates(entry: Entry, *args: Any) -> Any:
-    """Divide an interpolation at coordinates that the program has computed."""
-    a, at, out = args[0], args[2], args[5]
-    if args[1] is not None or not is_plain(a) or not is_plain(at):
-        return NotImplemented
-    if at.shape[1:] != out.shape or not can_write(out, (a, at)):
+# -- Interpolation ---------------------------------------------------------------------
+
+
+def _affine_places(matrix: Any, offset: Any, shape: tuple[int, ...], part: Any) -> Any:
+    """
+    Return the coordinates that SciPy computes from a matrix, in its order of steps.
+
+    Parameters
+    ----------
+    matrix, offset : ndarray
+        The affine transform.
+    shape : tuple of int
+        The shape of the output.
+    part : tuple of slice
+        The part of the output.
+    """
+    wholes = (numpy.arange(n, dtype=float) for n in shape)
+    indices = [each[own] for each, own in zip(wholes, part, strict=True)]
+    places = numpy.empty((len(matrix), *map(len, indices)))
+    first, *others = numpy.ix_(*indices)
+    for i, (row, shift) in enumerate(zip(matrix, offset, strict=True)):
+        places[i] = shift + first * row[0]
+        for factor, index in zip(row[1:], others, strict=True):
+            places[i] += index * factor
+    return places
+
+
+@cache
+def _adds_products(transform: Callable[..., Any]) -> bool:
+    """
+    Check that SciPy adds rounded products to the offset, one after the other.
+
+    Other versions may add the offset last, and compilers for some processors fuse a
+    product and a sum. Then some of these results on a ramp differ in the last bit.
+    """
+    shape = (64, 64)
+    matrix, offset = numpy.array([[1 / 300, 1 / 371]]), numpy.array([0.5])
+    at = _affine_places(matrix, offset, shape, (slice(None), slice(None)))
+    ramp, results = numpy.array([0.0, 1.0]), numpy.empty((2, *shape))
+    last = (1, 0, 0.0, 0, None, None)  # order, mode and others
+    transform(ramp, None, None, matrix, offset, results[0], *last)
+    transform(ramp, None, at, None, None, results[1], *last)
+    return bool((results[0] == results[1]).all())
+
+
+def transform(entry: Entry, *args: Any) -> Any:
+    """Divide an interpolation at given coordinates, or at those of a matrix."""
+    a, mapping, at, matrix, offset, out = args[:6]
+    if mapping is not None or not is_plain(a) or not can_write(out, (a, at)):
         return NotImplemented
     along = longest(out.shape)
+    if matrix is None and is_plain(at) and at.shape[1:] == out.shape:
+
+        def places(part: slice) -> Any:
+            return cut(at, along + 1, part)
+    elif (
+        at is None
+        and is_plain(matrix)
+        and is_plain(offset)
+        and matrix.dtype == offset.dtype == float
+        and matrix.shape == (*offset.shape, out.ndim)
+        and offset.shape == (a.ndim,)
+        and _adds_products(entry.function)
+    ):
+
+        def places(part: slice) -> Any:
+            own = tuple(part if i == along else slice(None) for i in range(out.ndim))
+            return _affine_places(matrix, offset, out.shape, own)
+    else:
+        return NotImplemented
 
     def compute(part: slice) -> None:
-        parts = {2: cut(at, along + 1, part), 5: cut(out, along, part)}
+        parts = {2: places(part), 3: None, 4: None, 5: cut(out, along, part)}
         entry.function(*replaced(args, parts))
+
+    is_divided = entry.run(compute, out.shape[along], out.size)
+    return None if is_divided else NotImplemented
+
+
+def zoom(entry: Entry, *args: Any) -> Any:
+    """
+    Divide an interpolation at coordinates that are multiples of the index.
+
+    SciPy adds the shift to the index before it multiplies. The begin of a piece is
+    added to the shift, which is exact if the shift has few digits.
+    """
+    a, factors, shift, out = args[:4]
+    shift = numpy.zeros(a.ndim) if shift is None else shift
+    along = longest(out.shape)
+    if not is_plain(a) or not is_plain(shift) or shift.shape != (out.ndim,):
+        return NotImplemented
+    is_exact = abs(shift[along]) < 2**31 and float(shift[along] * 2**20).is_integer()
+    if out.ndim != a.ndim or not is_exact or not can_write(out, (a, factors)):
+        return NotImplemented
+
+    def compute(part: slice) -> None:
+        moved = shift.astype(float)
+        moved[along] += part.start
+        entry.function(*replaced(args, {2: moved, 3: cut(out, along, part)}))
 
     is_divided = entry.run(compute, out.shape[along], out.size)
     return None if is_divided else NotImplemented

@@ -10,7 +10,7 @@ import numpy
 from mxnp import _bridge
 from mxnp._engine.threads import cut, longest
 
-from .entries import Entry, can_write, is_plain
+from .entries import Entry, can_write, is_plain, replaced
 
 # -- Distances -------------------------------------------------------------------------
 
@@ -54,15 +54,26 @@ def distances(entry: Entry, a: Any, b: Any, *given: Any, **kwargs: Any) -> Any:
 # -- Fourier transforms ----------------------------------------------------------------
 
 
-def workers(entry: Entry, a: Any, *args: Any) -> Any:
-    """Ask SciPy's Fourier transforms for as many threads as there are cores."""
-    if not is_plain(a) or args[-1] != 1 or type(args[-1]) is not int:
-        return NotImplemented  # the program has chosen their number
-    pieces = entry.cut_into(a.size, a.size)
-    if pieces < 2:
-        return NotImplemented
-    _bridge.profile_note_threads(pieces)
-    return entry.function(a, *args[:-1], pieces)
+def workers(place: int) -> Callable[..., Any]:
+    """
+    Ask SciPy's Fourier transforms for as many threads as there are cores.
+
+    Parameters
+    ----------
+    place : int
+        The place of their number in the arguments, counted from the end.
+    """
+
+    def divide(entry: Entry, a: Any, *args: Any) -> Any:
+        if not is_plain(a) or args[place] != 1 or type(args[place]) is not int:
+            return NotImplemented  # the program has chosen their number
+        pieces = entry.cut_into(a.size, a.size)
+        if pieces < 2:
+            return NotImplemented
+        _bridge.profile_note_threads(pieces)
+        return entry.function(a, *replaced(args, {len(args) + place: pieces}))
+
+    return divide
 
 
 def tree_workers(names: str) -> Callable[..., Any]:
@@ -105,6 +116,27 @@ def coefficients(entry: Entry, x: Any, y: Any, *args: Any) -> Any:
         out[part] = entry.function(x[part], y, *args)
 
     return out if entry.run(compute, len(x), out.size) else NotImplemented
+
+
+def linear(entry: Entry, x: Any, xp: Any, fp: Any, *sides: Any) -> Any:
+    """
+    Divide `numpy.interp` along the places at which it is evaluated.
+
+    If the samples are out of order, the interval of a place depends on the one before.
+    """
+    if not all(is_plain(each) and each.ndim == 1 for each in (xp, fp)):
+        return NotImplemented
+    if not is_plain(x) or len(xp) > x.size or not (xp[1:] >= xp[:-1]).all():
+        return NotImplemented
+    out = numpy.empty(x.shape)
+    along = longest(x.shape)
+
+    def compute(part: slice) -> None:
+        made = entry.function(cut(x, along, part), xp, fp, *sides)
+        cut(out, along, part)[...] = made
+
+    is_divided = entry.run(compute, x.shape[along], x.size)
+    return out if is_divided else NotImplemented
 
 
 # -- Filters of signals ----------------------------------------------------------------

@@ -52,8 +52,9 @@ class Threads:
 
         def counted(entry, length, elements):
             pieces = count(entry, length, elements)
-            self.calls += pieces > 1
-            self.functions.append(entry.function)
+            if pieces > 1:
+                self.calls += 1
+                self.functions.append(entry.function)
             return pieces
 
         monkeypatch.setattr(entries.Entry, "cut_into", counted)
@@ -127,6 +128,14 @@ ARRAYS = {
 }
 
 
+def functions_of(row):
+    """Return the compiled functions of a row that this version of SciPy has."""
+    module = sys.modules[row.module]
+    if row.names == "ufuncs":
+        return {x for x in vars(module).values() if isinstance(x, np.ufunc)}
+    return {attrgetter(name)(module) for name in row.names.split()}
+
+
 @pytest.mark.parametrize(
     "row",
     [row for row in ROWS if row.module in MODULES],
@@ -135,12 +144,7 @@ ARRAYS = {
 def test_the_sample_of_a_row_is_divided(threads, row):
     function = eval(f"lambda: {row.sample}", SPACE | ARRAYS)
     assert threads.compare(function)
-    module = sys.modules[row.module]
-    if row.names == "ufuncs":
-        functions = [x for x in vars(module).values() if isinstance(x, np.ufunc)]
-    else:
-        functions = [attrgetter(name)(module) for name in row.names.split()]
-    assert any(x in threads.functions for x in functions)
+    assert functions_of(row).intersection(threads.functions)
 
 
 @pytest.mark.parametrize(
@@ -390,6 +394,63 @@ def coordinates(draw):
     }  # fmt: skip
 
 
+ALL_MODES = (*MODES, "grid-wrap", "grid-constant", "grid-mirror")
+
+
+def morphology(draw):
+    shape = (*draw.shape(2, 8), int(draw.r.integers(20, 60)))
+    a = draw.array(shape, draw.one(*DTYPES))
+    structure = draw.r.random(draw.r.integers(1, 5, a.ndim)) > 0.4
+    structure[tuple(n // 2 for n in structure.shape)] = True  # so that all calls end
+    origin = [-(n // 2) for n in structure.shape]
+    function, kwargs = draw.one(
+        (ndimage.binary_erosion, {"border_value": draw.one(0, 1)}),
+        (ndimage.binary_dilation, {"output": np.zeros(a.shape, draw.one("?", "u1"))}),
+        (ndimage.binary_erosion, {"origin": draw.one(0, origin)}),
+        (ndimage.binary_closing, {}),
+    )
+    mask = draw.one(None, draw.array(a.shape, draw.one("?", "f4")))
+    iterations = 1 if "origin" in kwargs else draw.one(1, 2, 3, -1)
+    return function, [a > 0, structure], {
+        "mask": mask, "iterations": iterations, "brute_force": draw.one(True, False),
+        **kwargs,
+    }  # fmt: skip
+
+
+def affine(draw):
+    a = draw.array(draw.shape(3, 12), draw.one(*DTYPES, "c16"))
+    if a.ndim == 2 and draw.r.random() < 0.3:
+        kwargs = {"reshape": draw.one(True, False), "mode": draw.one(*ALL_MODES)}
+        return ndimage.rotate, [a, draw.r.uniform(0, 360)], kwargs
+    matrix, offset = draw.r.normal(size=(a.ndim, a.ndim)), draw.r.normal(size=a.ndim)
+    kwargs = {"output_shape": tuple(draw.r.integers(1, 20, a.ndim))}
+    kwargs |= {"order": int(draw.r.integers(0, 6)), "mode": draw.one(*ALL_MODES)}
+    return ndimage.affine_transform, [a, draw.one(matrix, matrix.T), offset * 4], kwargs
+
+
+def zoom(draw):
+    a = draw.array(draw.shape(2, 40), draw.one(*DTYPES, "c16"))
+    factors, shift = draw.r.uniform(0.3, 3, a.ndim), draw.one(0, 0.5, draw.r.normal())
+    function, *args = draw.one(
+        (ndimage.zoom, factors),
+        (ndimage.shift, shift),
+        (ndimage.affine_transform, factors, draw.one(0, shift, shift * factors)),
+    )
+    order, output = int(draw.r.integers(0, 6)), draw.one(None, "f4")
+    kwargs = {"order": order, "mode": draw.one(*ALL_MODES), "output": output}
+    return function, [a, *args], kwargs
+
+
+def interpolation(draw):
+    at, n = draw.array(draw.shape(3, 12), draw.one("f8", "f4", "i4")), 9
+    xp = draw.array((n,), draw.one("f8", "i4"))
+    xp = draw.one(np.sort(xp), np.sort(xp), np.sort(xp), xp)
+    fp = draw.one(draw.r.normal(size=n), np.full(n, np.inf), np.arange(n))
+    if (np.diff(xp) > 0).all() and draw.r.random() < 0.5:
+        return interpolate.interp1d(xp, fp, fill_value="extrapolate"), [at], {}
+    return np.interp, [at, xp, fp], draw.one({}, {"left": -1.0, "right": np.nan})
+
+
 def matrix_product(draw):
     shape = tuple(draw.r.integers(1, 40, 2))
     dense = draw.array(shape, draw.one("f8", "f4", "i4", "c16"))
@@ -436,11 +497,24 @@ UFUNCS = sorted(
     if isinstance(x, np.ufunc) and not name.startswith(("pro_", "obl_"))
 )  # fmt: skip
 METRICS = sorted(distance._METRICS) if hasattr(distance, "_METRICS") else ["euclidean"]
-CALLS = [
-    *(line_filter, filter_of_all_axes, filter_of_neighbourhoods, window, coordinates),
-    *(ufunc, distances, transform, signal_filter, matrix_product, neighbours),
-    radial_functions,
-]
+CALLS = {
+    "ufuncs": ufunc,
+    "correlate1d uniform_filter1d min_or_max_filter1d": line_filter,
+    "spline_filter1d": filter_of_all_axes,
+    "correlate min_or_max_filter rank_filter": filter_of_neighbourhoods,
+    "binary_erosion": morphology,
+    "geometric_transform": affine,
+    "geometric_transform at": coordinates,
+    "zoom_shift": zoom,
+    "cdist_euclidean cdist_cosine_double_wrap": distances,
+    "_linear_filter _sosfilt _apply": signal_filter,
+    "_medfilt2d": window,
+    "csr_matvec": matrix_product,
+    "cKDTree.query cKDTree.query_ball_point": neighbours,
+    "_build_evaluation_coefficients": radial_functions,
+    "interp": interpolation,
+    "c2c dct": transform,
+}
 
 
 def compare_random(threads, call, seeds):
@@ -453,15 +527,33 @@ def split(call):
     return lambda args, kwargs: function(*args, **kwargs), args, kwargs
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", CALLS.values())
 def test_random_calls_have_the_same_bits(threads, call):
     compare_random(threads, call, range(60))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", CALLS)
-def test_many_random_calls_have_the_same_bits(threads, call):
-    compare_random(threads, call, range(1000, 2500))
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if row.module in MODULES],
+    ids=lambda row: f"{row.module} {row.names[:20]}",
+)
+def test_many_random_calls_of_each_row_have_the_same_bits(threads, row):
+    """Calls are drawn until 500 of them divide a function of the row."""
+    names = {*row.names.split()}
+    for draw in (CALLS[each] for each in CALLS if names & {*each.split()}):
+        found, seed = 0, 1000
+        while found < 500:
+            threads.functions.clear()
+            threads.compare(*split(draw(Draw(seed))))
+            found += bool(functions_of(row).intersection(threads.functions))
+            seed += 1
+            assert seed < 1000 + 20 * 500
+
+
+def test_each_row_has_random_calls():
+    drawn = {name for names in CALLS for name in names.split()}
+    assert all(drawn & {*row.names.split()} for row in ROWS)
 
 
 @pytest.mark.parametrize("name", UFUNCS)
