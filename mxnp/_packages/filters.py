@@ -102,10 +102,13 @@ def _divide_around(
         return False
     along = longest(a.shape)
     origin = int(args[places.origins][along])
-    around = footprint.shape[along] // 2 + abs(origin)
+    size = footprint.shape[along]
+    around = size // 2 + abs(origin)
 
     def compute(part: slice) -> None:
-        start, stop = max(0, part.start - around), min(n, part.stop + around)
+        # SciPy writes behind arrays of one dimension that are shorter than the filter.
+        start = max(0, min(part.start - around, n - size))
+        stop = min(n, max(part.stop + around, size))
         given = {i: cut(args[i], along, slice(start, stop)) for i in inputs}
         made = numpy.empty(given[0].shape, out.dtype)
         entry.function(*replaced(args, {**given, places.output: made}))

@@ -398,7 +398,9 @@ ALL_MODES = (*MODES, "grid-wrap", "grid-constant", "grid-mirror")
 
 
 def morphology(draw):
+    # SciPy writes behind arrays of one dimension that are shorter than the structure.
     shape = (*draw.shape(2, 8), int(draw.r.integers(20, 60)))
+    shape = draw.one(shape, shape[-1:])
     a = draw.array(shape, draw.one(*DTYPES))
     structure = draw.r.random(draw.r.integers(1, 5, a.ndim)) > 0.4
     structure[tuple(n // 2 for n in structure.shape)] = True  # so that all calls end
@@ -411,10 +413,9 @@ def morphology(draw):
     )
     mask = draw.one(None, draw.array(a.shape, draw.one("?", "f4")))
     iterations = 1 if "origin" in kwargs else draw.one(1, 2, 3, -1)
-    return function, [a > 0, structure], {
-        "mask": mask, "iterations": iterations, "brute_force": draw.one(True, False),
-        **kwargs,
-    }  # fmt: skip
+    # The lists of elements, without brute force, write into other memory of SciPy.
+    kwargs |= {"mask": mask, "iterations": iterations, "brute_force": True}
+    return function, [a > 0, structure], kwargs
 
 
 def affine(draw):
@@ -646,6 +647,21 @@ def test_samples_of_arrays_of_each_kind(threads, row, kind):
         for name, a in ARRAYS.items()
     }
     threads.compare(eval(f"lambda: {row.sample}", SPACE | arrays))
+
+
+def test_no_piece_is_shorter_than_the_filter(threads):
+    """SciPy writes behind such arrays."""
+    lengths = []
+
+    def rank_filter(a, rank, footprint, out, *_):
+        lengths.append(len(a))
+
+    entry = entries.Entry(rank_filter, 2, "rank_filter")
+    divide = filters.neighbourhoods(filters.Places(2, 3, 6), mode=4)
+    for n in range(200, 500):
+        divide(entry, np.zeros(n), 0, np.ones(5, bool), np.zeros(n), 0, 0.0, [0])
+    assert len(lengths) > 600
+    assert min(lengths) >= 5
 
 
 def test_the_output_may_overlap_the_input(threads):
