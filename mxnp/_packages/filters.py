@@ -177,7 +177,9 @@ def windows(entry: Entry, a: Any, size: Any) -> Any:
 # -- Interpolation ---------------------------------------------------------------------
 
 
-def _affine_places(matrix: Any, offset: Any, shape: tuple[int, ...], part: Any) -> Any:
+def _affine_places(
+    matrix: Any, offset: Any, shape: tuple[int, ...], part: Any, is_last: bool
+) -> Any:
     """
     Return the coordinates that SciPy computes from a matrix, in its order of steps.
 
@@ -189,34 +191,41 @@ def _affine_places(matrix: Any, offset: Any, shape: tuple[int, ...], part: Any) 
         The shape of the output.
     part : tuple of slice
         The part of the output.
+    is_last : bool
+        Whether the offset is added last, not first.
     """
     wholes = (numpy.arange(n, dtype=float) for n in shape)
     indices = [each[own] for each, own in zip(wholes, part, strict=True)]
     places = numpy.empty((len(matrix), *map(len, indices)))
     first, *others = numpy.ix_(*indices)
     for i, (row, shift) in enumerate(zip(matrix, offset, strict=True)):
-        places[i] = shift + first * row[0]
+        places[i] = (0.0 if is_last else shift) + first * row[0]
         for factor, index in zip(row[1:], others, strict=True):
             places[i] += index * factor
+        if is_last:
+            places[i] += shift
     return places
 
 
 @cache
-def _adds_products(transform: Callable[..., Any]) -> bool:
+def _adds_offset_last(transform: Callable[..., Any]) -> bool | None:
     """
-    Check that SciPy adds rounded products to the offset, one after the other.
+    Return whether SciPy adds the offset last, not first, or None if it does neither.
 
-    Other versions may add the offset last, and compilers for some processors fuse a
-    product and a sum. Then some of these results on a ramp differ in the last bit.
+    The order depends on the version, and compilers for some processors fuse a product
+    and a sum. Then some of these results on a ramp differ in the last bit.
     """
-    shape = (64, 64)
+    shape, part = (64, 64), (slice(None), slice(None))
     matrix, offset = numpy.array([[1 / 300, 1 / 371]]), numpy.array([0.5])
-    at = _affine_places(matrix, offset, shape, (slice(None), slice(None)))
     ramp, results = numpy.array([0.0, 1.0]), numpy.empty((2, *shape))
     last = (1, 0, 0.0, 0, None, None)  # order, mode and others
     transform(ramp, None, None, matrix, offset, results[0], *last)
-    transform(ramp, None, at, None, None, results[1], *last)
-    return bool((results[0] == results[1]).all())
+    for is_last in (False, True):
+        at = _affine_places(matrix, offset, shape, part, is_last)
+        transform(ramp, None, at, None, None, results[1], *last)
+        if (results[0] == results[1]).all():
+            return is_last
+    return None
 
 
 def transform(entry: Entry, *args: Any) -> Any:
@@ -236,12 +245,12 @@ def transform(entry: Entry, *args: Any) -> Any:
         and matrix.dtype == offset.dtype == float
         and matrix.shape == (*offset.shape, out.ndim)
         and offset.shape == (a.ndim,)
-        and _adds_products(entry.function)
+        and (is_last := _adds_offset_last(entry.function)) is not None
     ):
 
         def places(part: slice) -> Any:
             own = tuple(part if i == along else slice(None) for i in range(out.ndim))
-            return _affine_places(matrix, offset, out.shape, own)
+            return _affine_places(matrix, offset, out.shape, own, is_last)
     else:
         return NotImplemented
 
