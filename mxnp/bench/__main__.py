@@ -185,10 +185,11 @@ def _read_report(options: argparse.Namespace) -> Report:
     if is_page and (options.json or options.markdown):
         raise ValueError("a page can only be drawn: pass --plot, or read a JSON file")
     report = read_page(options.read[0]) if is_page else read_reports(options.read)
+    suites = options.suites or report.suites()
     report.rows = [
         row
         for row in report.rows
-        if row.suite in (options.suites or report.suites())
+        if row.suite in suites
         and options.text in row.label
         and row.dtype in (options.dtypes or [row.dtype])
         and row.size in (options.sizes or [row.size])
