@@ -108,7 +108,8 @@ def _function_of_mxnp(function: Any) -> Any:
     if isinstance(function, numpy.ufunc):
         is_numpys = vars(numpy).get(function.__name__) is function
     else:
-        is_numpys = str(function.__module__).partition(".")[0] == "numpy"
+        module = str(getattr(function, "__module__", ""))
+        is_numpys = module.partition(".")[0] == "numpy"
     return find_counterpart(function) if is_numpys else function
 
 

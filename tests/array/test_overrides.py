@@ -108,6 +108,54 @@ PROGRAMS = {
         out = Plain().__array_ufunc__(np.multiply, "__call__", a, out=(a,))
         print(out is a, Plain().__array_function__(np.linalg.norm, (), (a,), {}))
     """,
+    "function of another kind": """
+        def add(self, func, *args, **kwargs):
+            arrays = [type(x) is np.ndarray for x in args[1:]]
+            return func is np.add, func is np.mean, arrays, kwargs
+
+        class Later:
+            pass
+        Later.__array_ufunc__ = Later.__array_function__ = lambda *args: add(*args)
+        class Static:
+            @staticmethod
+            def __array_ufunc__(*args): return add(*args)
+        class OfClass:
+            @classmethod
+            def __array_ufunc__(cls, *args): return cls.__name__, add(*args)
+        names = "__array_ufunc__", "__array_function__"
+        methods = {name: lambda *args: add(*args) for name in names}
+        Made = type("Made", (), methods)
+        for kind in Later, Static, OfClass, Made:
+            print(kind.__name__, [np.add(np.ones(size), kind()) for size in SIZES])
+        print(np.mean(Later()), np.mean(Made()))
+    """,
+    "class with a metaclass": """
+        class Meta(type):
+            def __setattr__(cls, name, value):
+                super().__setattr__(name, value)
+            def __delattr__(cls, name):
+                super().__delattr__(name)
+        class Later(metaclass=Meta):
+            pass
+        Later.__array_ufunc__ = lambda *args: args[1] is np.add
+        print(np.add(Later(), 1), type.__setattr__(Later, "x", 1), Later.x)
+        del Later.__array_ufunc__, Later.x
+        try:
+            np.add(Later(), 1)
+        except TypeError as error:
+            print(error)
+        for change in (object.__setattr__, Later, "x", 1), (setattr, int, "x", 1):
+            try:
+                change[0](*change[1:])
+            except TypeError as error:
+                print(error)
+    """,
+    "no function of NumPy": """
+        class Any:
+            def __array_function__(self, func, *args):
+                return func
+        print([*map(Any().__array_function__, [3, "x"], [()] * 2)])
+    """,
     "foreign": """
         def other_code():
             import numpy

@@ -3,9 +3,9 @@
  * NumPy's C code calls __array__ of an object that it converts, and requires a result of its
  * own class.  But a class of the program or of a package may store an mxnp array and return it.
  * Each __array__ that is written in Python is therefore changed in place when its class is
- * built, so that C code that calls it receives the NumPy array inside.  So does Python code
- * from Python 3.12 on.  Before that version, the interpreter calls such a function without its
- * vectorcall.
+ * made or gets it, so that C code that calls it receives the NumPy array inside.  So does
+ * Python code from Python 3.12 on.  Before that version, the interpreter calls such a function
+ * without its vectorcall.
  *
  * NumPy passes its own functions, arrays and class to __array_ufunc__ and __array_function__.
  * Where these belong to the program, they are changed in place too: they get mxnp's, which
@@ -19,8 +19,7 @@
 #include "python/packages/arguments.h"
 #include "python/packages/slots.h"
 
-static PyObject *method_name, *ufunc_protocol, *function_protocol, *globals_name, *module_name;
-static PyObject *build_class;
+static PyObject *method_name, *globals_name, *module_name, *build_class;
 static PyObject *numpy_module, *find_function; /* returns mxnp's function for one of NumPy */
 static vector_call call_function;              /* their vectorcall */
 
@@ -153,11 +152,13 @@ static int expects_ours(PyObject *function)
     return owner < 0 ? -1 : is_ours;
 }
 
-/* Call a method (self, function, ...) of the program with mxnp's objects. */
+/* Call a method (self, function, ...) of the program with mxnp's objects.  A class method gets
+ * the class before them. */
 static PyObject *call_override(PyObject *function, PyObject *const *args, size_t flags,
                                PyObject *names)
 {
     Py_ssize_t n = arguments_positional(flags) + arguments_count(names), made = 0;
+    Py_ssize_t place = n > 1 && args[0] == (PyObject *)Py_TYPE(args[1]) ? 2 : 1;
     int is_ours = n > 1 ? expects_ours(function) : 0;
     if (is_ours <= 0)
         return is_ours < 0 ? NULL : call_function(function, args, flags, names);
@@ -165,10 +166,11 @@ static PyObject *call_override(PyObject *function, PyObject *const *args, size_t
     struct call_args taken;
     call_args_begin(&taken);
     for (; row && made < n; made++) {
-        bool is_function = made == 1 && arguments_positional(flags) > 1;
-        row[made] = made == 0     ? Py_NewRef(args[0])
-                    : is_function ? PyObject_CallFunctionObjArgs(find_function, args[1], NULL)
-                                  : take_argument(args[made], &taken, MAX_DEPTH);
+        bool is_function = made == place && arguments_positional(flags) > place;
+        row[made] = made < place ? Py_NewRef(args[made])
+                    : is_function
+                        ? PyObject_CallFunctionObjArgs(find_function, args[made], NULL)
+                        : take_argument(args[made], &taken, MAX_DEPTH);
         if (!row[made])
             break;
     }
@@ -184,25 +186,72 @@ static PyObject *call_override(PyObject *function, PyObject *const *args, size_t
     return result;
 }
 
-/* -- Methods of new classes -------------------------------------------------------------- */
+/* -- Methods of classes ------------------------------------------------------------------ */
 
-static void patch_method(PyObject *dict, PyObject *name, vector_call replacement)
+static struct protocol {
+    const char *text;
+    vector_call replacement;
+    PyObject *name; /* the text */
+} protocols[] = {
+    {"__array__", call_and_unwrap, NULL},
+    {"__array_ufunc__", call_override, NULL},
+    {"__array_function__", call_override, NULL},
+};
+enum { N_PROTOCOLS = sizeof protocols / sizeof *protocols };
+
+static setattrofunc set_attribute; /* type.__setattr__ */
+
+/* Check for a staticmethod or classmethod. */
+static bool wraps_function(PyObject *method)
 {
-    PyObject *method = PyDict_GetItemWithError(dict, name);
+    const struct type_struct *type = (struct type_struct *)Py_TYPE(method);
+    return !(type->flags & Py_TPFLAGS_HEAPTYPE) &&
+           (strcmp(type->name, "staticmethod") == 0 || strcmp(type->name, "classmethod") == 0);
+}
+
+static void patch_method(PyObject *method, vector_call replacement)
+{
+    PyObject *function =
+        wraps_function(method) ? PyObject_GetAttrString(method, "__func__") : Py_NewRef(method);
     vector_call *call =
-        method && Py_TYPE(method) == function_class ? layout_vectorcall(method) : NULL;
+        function && Py_TYPE(function) == function_class ? layout_vectorcall(function) : NULL;
     if (call && *call == call_function)
         *call = replacement;
+    Py_XDECREF(function);
 }
 
 static void patch_class(PyObject *class)
 {
     PyObject *dict = PyType_Check(class) ? ((struct type_struct *)class)->dict : NULL;
-    if (!dict)
-        return;
-    patch_method(dict, method_name, call_and_unwrap);
-    patch_method(dict, ufunc_protocol, call_override);
-    patch_method(dict, function_protocol, call_override);
+    for (int i = 0; dict && i < N_PROTOCOLS; i++) {
+        PyObject *method = PyDict_GetItemWithError(dict, protocols[i].name);
+        if (method)
+            patch_method(method, protocols[i].replacement);
+    }
+}
+
+/* type.__setattr__, which adds methods to classes that exist. */
+static int set_and_patch(PyObject *class, PyObject *name, PyObject *value)
+{
+    for (int i = 0; value && i < N_PROTOCOLS; i++)
+        if (name == protocols[i].name) /* names are interned */
+            patch_method(value, protocols[i].replacement);
+    return set_attribute(class, name, value);
+}
+
+/* Put the function in place of type.__setattr__ and type.__delattr__. */
+static int patch_set_attribute(void)
+{
+    static const char *const names[] = {"__setattr__", "__delattr__"};
+    set_attribute = (setattrofunc)((struct type_struct *)&PyType_Type)->setattro;
+    for (int i = 0; i < 2; i++) {
+        PyObject *method = PyObject_GetAttrString((PyObject *)&PyType_Type, names[i]);
+        if (!method)
+            return -1;
+        ((struct slot_descriptor *)method)->wrapped = (void *)set_and_patch;
+        Py_DECREF(method);
+    }
+    return slot_replace(&PyType_Type, (void *)set_attribute, (void *)set_and_patch);
 }
 
 /* -- Classes that derive from mxnp.ndarray --------------------------------------------- */
@@ -248,21 +297,23 @@ static PyObject *with_plain_base(PyObject *items)
 static PyObject *make_and_resolve(PyTypeObject *metaclass, PyObject *args, PyObject *kwargs)
 {
     PyObject *bases = PyTuple_Size(args) == 3 ? PyTuple_GetItem(args, 1) : NULL;
-    if (!bases || !PyTuple_Check(bases) || !has_conflict(metaclass, bases, 0))
-        return make_class(metaclass, args, kwargs);
-    PyObject *plain = with_plain_base(bases);
+    bool resolves = bases && PyTuple_Check(bases) && has_conflict(metaclass, bases, 0);
+    PyObject *plain = resolves ? with_plain_base(bases) : NULL;
     PyObject *all =
-        plain ? PyTuple_Pack(3, PyTuple_GetItem(args, 0), plain, PyTuple_GetItem(args, 2))
-              : NULL;
+        !resolves ? Py_NewRef(args)
+        : plain   ? PyTuple_Pack(3, PyTuple_GetItem(args, 0), plain, PyTuple_GetItem(args, 2))
+                  : NULL;
     PyObject *class = all ? make_class(metaclass, all, kwargs) : NULL;
     Py_XDECREF(all);
     Py_XDECREF(plain);
+    if (class)
+        patch_class(class);
     return class;
 }
 
 /* Class statements, which choose the metaclass first: (function, name, *bases), metaclass=...
  */
-static PyObject *build_and_patch(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *build_and_resolve(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     (void)self;
     PyObject *given = kwargs ? PyDict_GetItemString(kwargs, "metaclass") : NULL;
@@ -273,8 +324,6 @@ static PyObject *build_and_patch(PyObject *self, PyObject *args, PyObject *kwarg
                                                                      : Py_NewRef(args);
     PyObject *class = all ? PyObject_Call(build_class, all, kwargs) : NULL;
     Py_XDECREF(all);
-    if (class)
-        patch_class(class);
     return class;
 }
 
@@ -294,7 +343,7 @@ static int patch_subclasses(PyObject *class)
 /* Return the new __build_class__, or the original if the structs of this Python are unknown. */
 static PyObject *patch_conversions(PyObject *self, PyObject *args)
 {
-    static PyMethodDef def = {"__build_class__", (PyCFunction)(void (*)(void))build_and_patch,
+    static PyMethodDef def = {"__build_class__", (PyCFunction)(void (*)(void))build_and_resolve,
                               METH_VARARGS | METH_KEYWORDS, NULL};
     PyObject *original, *function, *base, *numpy, *find;
     (void)self;
@@ -309,16 +358,17 @@ static PyObject *patch_conversions(PyObject *self, PyObject *args)
     plain_base = Py_NewRef(base);
     numpy_module = Py_NewRef(numpy);
     find_function = Py_NewRef(find);
+    for (int i = 0; i < N_PROTOCOLS; i++)
+        if (!(protocols[i].name = PyUnicode_InternFromString(protocols[i].text)))
+            return NULL;
+    method_name = protocols[0].name;
     make_class = (newfunc)((struct type_struct *)&PyType_Type)->new;
-    if (slot_replace(&PyType_Type, (void *)make_class, (void *)make_and_resolve) < 0)
+    if (patch_set_attribute() < 0 ||
+        slot_replace(&PyType_Type, (void *)make_class, (void *)make_and_resolve) < 0)
         return NULL;
-    method_name = PyUnicode_InternFromString("__array__");
-    ufunc_protocol = PyUnicode_InternFromString("__array_ufunc__");
-    function_protocol = PyUnicode_InternFromString("__array_function__");
     globals_name = PyUnicode_InternFromString("__globals__");
     module_name = PyUnicode_InternFromString("__name__");
-    if (!method_name || !ufunc_protocol || !function_protocol || !globals_name ||
-        !module_name || patch_subclasses((PyObject *)&PyBaseObject_Type) < 0)
+    if (!globals_name || !module_name || patch_subclasses((PyObject *)&PyBaseObject_Type) < 0)
         return NULL;
     PyObject *module = PyUnicode_FromString("builtins");
     PyObject *made = module ? PyCFunction_NewEx(&def, NULL, module) : NULL;
@@ -329,8 +379,8 @@ static PyObject *patch_conversions(PyObject *self, PyObject *args)
 PyMethodDef conversion_methods[] = {
     {"patch_conversions", patch_conversions, METH_VARARGS,
      "patch_conversions(build_class, function, base, numpy, find)\n--\n\n"
-     "Make NumPy accept classes whose __array__ returns an mxnp array: those that exist, and "
-     "those that the returned __build_class__ makes. `function` is any function written in "
+     "Make NumPy accept classes whose __array__ returns an mxnp array, present and future, and "
+     "return a new __build_class__. `function` is any function written in "
      "Python. `base` takes the place of mxnp.ndarray in classes with a metaclass. `find` "
      "returns "
      "mxnp's function for a function of NumPy, for the overrides of the program."},
