@@ -53,6 +53,7 @@ class _WrappedMethod:
     def _make_template(self) -> _Any:
         """Return what the methods of all generators have in common."""
         function = _Function(self.member)
+        function.__doc__, function.__module__ = self.member.__doc__, __name__
         _mark(function, self.name)
         _ways.attach(function, f"random.{self.member.__qualname__}", ())
         return function

@@ -422,6 +422,14 @@ def test_each_generator_draws_from_its_own_state() -> None:
     assert drawn[0] == drawn[1]
 
 
+@pytest.mark.parametrize("kind", [mxnp.random.default_rng, mxnp.random.RandomState])
+def test_methods_have_the_documentation_of_numpys(kind: Any) -> None:
+    method = kind(1).normal
+    assert method.__doc__
+    assert method.__doc__ == type(method.__self__).normal.__doc__
+    assert method.__module__ == "mxnp.random"
+
+
 def test_methods_of_subclasses_are_called_each_time() -> None:
     class Shifted(mxnp.random.Generator):  # type: ignore[misc,name-defined]
         def random(self, size: Any = None) -> Any:

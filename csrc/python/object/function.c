@@ -1135,6 +1135,9 @@ static struct function *copy_function(const struct function *f, PyObject *wrappe
     copy->is_maker = f->is_maker;
     copy->is_view = f->is_view;
     copy->depth = f->depth;
+    copy->dict = f->dict ? PyDict_Copy(f->dict) : NULL;
+    if (f->dict && !copy->dict)
+        Py_CLEAR(copy);
     return copy;
 }
 
@@ -1144,12 +1147,8 @@ PyObject *function_standard(PyObject *function)
         return NULL;
     const struct function *f = (struct function *)function;
     struct function *copy = copy_function(f, f->wrapped, f->implementation);
-    if (!copy)
-        return NULL;
-    copy->is_standard = true;
-    copy->dict = f->dict ? PyDict_Copy(f->dict) : NULL;
-    if (f->dict && !copy->dict)
-        Py_CLEAR(copy);
+    if (copy)
+        copy->is_standard = true;
     return (PyObject *)copy;
 }
 
