@@ -594,6 +594,14 @@ def test_copies_of_one_object_are_one_object():
     assert difference(drawn, generator) == numpy.inf
 
 
+def test_difference_of_the_states_of_older_generators():
+    generator = np.random.RandomState(3)
+    copied = Copier(1 << 20).copied(generator)
+    assert difference(copied, generator) == 0
+    copied.random_sample()
+    assert difference(copied, generator) == numpy.inf
+
+
 # -- The command -----------------------------------------------------------------------
 
 
