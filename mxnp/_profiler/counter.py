@@ -102,10 +102,11 @@ def _name(name: Any) -> str:
         wrapped = getattr(name, "__wrapped__", name)
         return str(getattr(wrapped.__self__, "__name__", "an attribute"))
     qualified = str(getattr(name, "__qualname__", None) or name.__name__)
+    for cls in ("ndarray.", "Generator.", "RandomState."):
+        if qualified.startswith(cls):
+            return qualified.removeprefix(cls)
     module = getattr(name, "__module__", None) or ""
     top, _, submodule = module.partition(".")
-    for cls in ("ndarray.", "Generator.", "RandomState."):
-        qualified = qualified.removeprefix(cls)
     is_public = top in ("mxnp", "numpy") and submodule and submodule[0] != "_"
     return f"{submodule}.{qualified}" if is_public else qualified
 
