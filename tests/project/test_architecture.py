@@ -64,12 +64,12 @@ C = {
     "python/record": "ir python/base python/profile",
     "python/direct": "base ir python/base python/profile python/record",
     "python/convert": "python/base python/profile python/record",
-    "python/index": "ir python/base python/profile python/record python/convert",
+    "python/access": "ir python/base python/profile python/record python/direct python/convert",
     "python/packages": "python/base python/convert python/profile",
     "python/object": "ir python/base python/profile python/record python/direct "
-    "python/convert python/index python/packages",
+    "python/convert python/access python/packages",
     "python": "python/base python/profile python/record python/direct python/convert "
-    "python/index python/packages python/object",
+    "python/access python/packages python/object",
 }
 
 # -- Python ---------------------------------------------------------------------------

@@ -6,7 +6,6 @@
 #include "base/conditions.h"
 #include "ir/ops.h"
 #include "python/base/state.h"
-#include "python/direct/items.h"
 #include "python/direct/products.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
@@ -271,7 +270,7 @@ static PyObject *reshaped(PyObject *a, struct view *view)
         view->strides[axis] = stride;
         stride *= view->shape[axis];
     }
-    return items_new_view(a, view);
+    return recycle_view(a, view);
 }
 
 static int call_reshape(PyObject *const *args, size_t n, PyObject **result)
@@ -335,7 +334,7 @@ static int call_transpose(PyObject *const *args, size_t n, PyObject **result)
         view.shape[axis] = PyArray_DIM(np_array, ndim - 1 - axis);
         view.strides[axis] = PyArray_STRIDE(np_array, ndim - 1 - axis);
     }
-    return answer(items_new_view(args[0], &view), result);
+    return answer(recycle_view(args[0], &view), result);
 }
 
 /* Return a view of the real or imaginary parts of complex numbers.  The real part of another
@@ -357,7 +356,7 @@ static int call_part(PyObject *a, bool is_imaginary, PyObject **result)
         view.shape[axis] = PyArray_DIM(np_array, axis);
         view.strides[axis] = PyArray_STRIDE(np_array, axis);
     }
-    return answer(items_new_view_as(a, recycle_dtypes[part], &view), result);
+    return answer(recycle_view_as(a, recycle_dtypes[part], &view), result);
 }
 
 static int call_real(PyObject *const *args, size_t n, PyObject **result)
@@ -384,7 +383,7 @@ static int call_diagonal(PyObject *const *args, size_t n, PyObject **result)
     view.ndim = 1;
     view.shape[0] = n_rows < n_columns ? n_rows : n_columns;
     view.strides[0] = PyArray_STRIDE(np_array, 0) + PyArray_STRIDE(np_array, 1);
-    if (!(*result = items_new_view(args[0], &view)))
+    if (!(*result = recycle_view(args[0], &view)))
         return -1;
     PyArray_CLEARFLAGS(queue_ready(*result), NPY_ARRAY_WRITEABLE);
     return 1;

@@ -8,6 +8,7 @@
  * that recycle_new was asked for are kept.
  */
 #include "python/direct/recycle.h"
+#include "python/record/queue.h"
 
 #ifdef Py_GIL_DISABLED
 #error "the free lists need the global interpreter lock"
@@ -154,7 +155,9 @@ static int set_axes(PyArrayObject_fields *fields, const struct view *view, npy_i
            (is_f || is_empty ? NPY_ARRAY_F_CONTIGUOUS : 0);
 }
 
-PyObject *recycle_new_view(PyArrayObject *base, PyArray_Descr *dtype, const struct view *view)
+/* Return a new numpy.ndarray of a dtype over the memory of another, or NULL with an exception
+ * set. */
+static PyObject *new_view(PyArrayObject *base, PyArray_Descr *dtype, const struct view *view)
 {
     const int kept_flags = NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED;
     PyObject *owner = Py_NewRef(owner_of(base));
@@ -182,6 +185,20 @@ PyObject *recycle_new_view(PyArrayObject *base, PyArray_Descr *dtype, const stru
     if (PyArray_SetBaseObject((PyArrayObject *)np_array, owner) < 0)
         Py_CLEAR(np_array);
     return np_array;
+}
+
+PyObject *recycle_view_as(PyObject *a, PyArray_Descr *dtype, const struct view *view)
+{
+    PyObject *np_array = new_view(queue_ready(a), dtype, view);
+    PyObject *out = np_array ? wrapper_new_small(np_array) : NULL;
+    if (out)
+        as_array(out)->base = Py_NewRef((PyObject *)root_of(a));
+    return out;
+}
+
+PyObject *recycle_view(PyObject *a, const struct view *view)
+{
+    return recycle_view_as(a, PyArray_DESCR(queue_ready(a)), view);
 }
 
 /* Check whether nobody else can reach an array of NumPy's own class. */

@@ -21,9 +21,10 @@ static inline PyObject *recycle_wrap(PyObject *np_array)
     return out;
 }
 
-/* Return a new numpy.ndarray of a dtype over the memory of another, or NULL with an exception
- * set. */
-PyObject *recycle_new_view(PyArrayObject *base, PyArray_Descr *dtype, const struct view *view);
+/* Return a new view of the memory of an mxnp array, with its dtype or another one, or NULL with
+ * an exception set.  No operation that writes this memory may be waiting. */
+PyObject *recycle_view(PyObject *a, const struct view *view);
+PyObject *recycle_view_as(PyObject *a, PyArray_Descr *dtype, const struct view *view);
 
 /* Keep a NumPy array for recycle_new and steals the reference, or returns false.  Only an
  * array that nobody else can reach is kept. */

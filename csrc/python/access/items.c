@@ -1,8 +1,8 @@
 /* items.c -- a[key] and a[key] = value without NumPy's parser, for keys of integers, slices,
  * Ellipsis and None. */
-#include "python/direct/items.h"
+#include "python/access/items.h"
+#include "python/access/parts.h"
 #include "python/base/state.h"
-#include "python/direct/parts.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
 #include "python/record/queue.h"
@@ -135,20 +135,6 @@ static int select_items(struct view *view, bool *is_element, PyArrayObject *np_a
 }
 
 /* -- Elements and views -------------------------------------------------------------- */
-
-PyObject *items_new_view_as(PyObject *a, PyArray_Descr *dtype, const struct view *view)
-{
-    PyObject *np_array = recycle_new_view(queue_ready(a), dtype, view);
-    PyObject *out = np_array ? wrapper_new_small(np_array) : NULL;
-    if (out)
-        as_array(out)->base = Py_NewRef((PyObject *)root_of(a));
-    return out;
-}
-
-PyObject *items_new_view(PyObject *a, const struct view *view)
-{
-    return items_new_view_as(a, PyArray_DESCR(queue_ready(a)), view);
-}
 
 /* Return the address of the element that a key of plain integers selects, or NULL. */
 static inline char *find_element(PyArrayObject *np_array, PyObject *key)
@@ -297,7 +283,7 @@ __attribute__((noinline)) static int take_many(PyObject *a, int row, PyObject *k
     int status = select_items(&view, &is_element, np_array, key);
     if (status <= 0)
         return status;
-    *item = is_element ? scalars_new(row, view.data) : items_new_view(a, &view);
+    *item = is_element ? scalars_new(row, view.data) : recycle_view(a, &view);
     return *item ? 1 : -1;
 }
 
@@ -332,7 +318,7 @@ int items_take_row(PyObject *a, Py_ssize_t i, PyObject **item)
     view.ndim = 0;
     for (int axis = 1; axis < ndim; axis++)
         keep_axis(&view, PyArray_DIM(np_array, axis), PyArray_STRIDE(np_array, axis));
-    *item = ndim == 1 ? scalars_new(row, view.data) : items_new_view(a, &view);
+    *item = ndim == 1 ? scalars_new(row, view.data) : recycle_view(a, &view);
     return *item ? 1 : -1;
 }
 

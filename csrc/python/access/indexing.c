@@ -1,5 +1,5 @@
 /* indexing.c -- the selection of elements by a key with arrays, and operands for it. */
-#include "python/index/indexing.h"
+#include "python/access/indexing.h"
 #include "python/base/device.h"
 #include "python/base/settings.h"
 #include "python/profile/profile.h"

@@ -1,5 +1,5 @@
 /* parts.c -- where Python keeps the parts of a key. */
-#include "python/direct/parts.h"
+#include "python/access/parts.h"
 
 uintptr_t parts_least, parts_span;
 size_t parts_items;

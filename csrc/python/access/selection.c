@@ -1,6 +1,6 @@
 /* selection.c -- the elements that a mask selects.  Their number is known only after the mask
  * is computed, so the selection is not recorded. */
-#include "python/index/selection.h"
+#include "python/access/selection.h"
 #include "python/base/device.h"
 #include "python/convert/convert.h"
 #include "python/profile/profile.h"

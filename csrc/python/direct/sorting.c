@@ -1,6 +1,6 @@
 /* sorting.c -- sorts of large arrays.  They are not recorded: all but the last pass over memory
  * would be a pass of its own, and the result of an argsort is mostly an index. */
-#include "python/index/sorting.h"
+#include "python/direct/sorting.h"
 #include "python/profile/profile.h"
 #include "python/record/memory.h"
 #include "python/record/queue.h"

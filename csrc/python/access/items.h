@@ -13,8 +13,3 @@ int items_take(PyObject *a, PyObject *key, PyObject **item);
 int items_take_row(PyObject *a, Py_ssize_t i, PyObject **item);
 
 int items_assign(PyObject *a, PyObject *key, PyObject *value);
-
-/* Return a new view of the memory of an array, with its dtype or another one, or NULL with an
- * exception set. */
-PyObject *items_new_view(PyObject *a, const struct view *view);
-PyObject *items_new_view_as(PyObject *a, PyArray_Descr *dtype, const struct view *view);

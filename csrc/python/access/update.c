@@ -1,8 +1,8 @@
 /* update.c -- assignments and updates of the elements that a key with arrays selects. */
-#include "python/index/update.h"
+#include "python/access/update.h"
+#include "python/access/indexing.h"
 #include "python/base/device.h"
 #include "python/base/settings.h"
-#include "python/index/indexing.h"
 #include "python/profile/errstate.h"
 #include "python/record/memory.h"
 #include "python/record/queue.h"

@@ -1,7 +1,7 @@
 /* index.c -- the analysis of a key with arrays in it. */
-#include "python/index/index.h"
+#include "python/access/index.h"
+#include "python/access/selection.h"
 #include "python/base/refusal.h"
-#include "python/index/selection.h"
 #include "python/profile/profile.h"
 #include "python/record/queue.h"
 #include "python/record/record.h"

@@ -1,6 +1,6 @@
 /* indexing.h -- the selection of elements by a key with arrays, and operands for it. */
 #pragma once
-#include "python/index/index.h"
+#include "python/access/index.h"
 #include "python/record/record.h"
 
 #define INDEXING_IN_BOUNDS (-1) /* instead of an enum mx_bounds: the mode decides */
