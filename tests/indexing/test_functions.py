@@ -265,6 +265,24 @@ def test_each_integer_dtype_is_an_index(dtype: str) -> None:
     same(np.array(x)[np.array(huge)], x[huge])
 
 
+@pytest.mark.parametrize("array", [numpy.asarray, np.asarray])
+def test_objects_beside_index_arrays_are_read_once(array: Callable[..., Any]) -> None:
+    class Index:
+        reads = 0
+
+        def __index__(self) -> int:
+            self.reads += 1
+            return 1
+
+    index = Index()
+    a, too_large = array(numpy.ones((3, 4))), array(numpy.full(N, 3))
+    with pytest.raises(IndexError):
+        a[too_large, index:]
+    with pytest.raises(IndexError):
+        a[too_large, index:] = 2.0
+    assert index.reads == 2
+
+
 def test_references_to_index_arrays_are_released_once() -> None:
     a = np.array(numbers((300, 40)))
     i, j = np.array(RANDOM.integers(0, 300, N)), np.array(RANDOM.integers(0, 40, N))

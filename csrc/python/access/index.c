@@ -70,16 +70,6 @@ void index_clear(struct index *index)
     Py_CLEAR(index->view);
 }
 
-static bool is_integer_scalar(PyObject *x)
-{
-    return PyLong_CheckExact(x) || PyArray_IsScalar(x, Integer);
-}
-
-static bool is_index_array(PyObject *x)
-{
-    return (is_array(x) || Py_TYPE(x) == np_array_type || PyList_CheckExact(x));
-}
-
 /* Return a new reference to an index array as an mxnp array, or NULL, with or without an
  * exception set. */
 static PyObject *as_index_array(PyObject *x)
@@ -131,54 +121,16 @@ static bool add_arrays(struct index *index, PyObject *item, int axis)
     return fits;
 }
 
-/* Return a borrowed reference to the NumPy array of a mask in a key, or NULL for another item.
- */
-static const PyArrayObject *mask_of(PyObject *item)
-{
-    const PyArrayObject *np_array = np_array_in(item);
-    return np_array && PyArray_TYPE(np_array) == NPY_BOOL ? np_array : NULL;
-}
-
-/* Return the number of axes that an array in a key indexes. */
-static int axes_of(PyObject *item)
-{
-    const PyArrayObject *mask = mask_of(item);
-    return mask ? PyArray_NDIM(mask) : 1;
-}
-
 /* Check whether a mask has the size of the axes that it indexes. */
 static bool fits_axes(PyObject *item, const PyArrayObject *indexed, int axis)
 {
-    int n = axes_of(item);
+    int n = access_axes(item);
     if (axis + n > PyArray_NDIM(indexed) || n == 0)
         return false;
-    const PyArrayObject *mask = mask_of(item);
+    const PyArrayObject *mask = access_mask(item);
     return !mask ||
            PyArray_CompareLists(PyArray_DIMS(mask),
                                 PyArray_DIMS((PyArrayObject *)(uintptr_t)indexed) + axis, n);
-}
-
-/* Count the axes that the items of a key index, without an Ellipsis.  Return -1 if NumPy has to
- * index. */
-static int count_axes(PyObject *key, int *n_arrays)
-{
-    int axes = 0, n_ellipses = 0;
-    *n_arrays = 0;
-    for (Py_ssize_t i = 0; i < PyTuple_Size(key); i++) {
-        PyObject *item = PyTuple_GetItem(key, i);
-        if (item == Py_Ellipsis) {
-            n_ellipses++;
-            continue;
-        }
-        if (item == Py_None)
-            continue;
-        if (is_index_array(item))
-            ++*n_arrays;
-        else if (!PySlice_Check(item) && !is_integer_scalar(item))
-            return -1;
-        axes += is_index_array(item) ? axes_of(item) : 1;
-    }
-    return n_ellipses > 1 ? -1 : axes;
 }
 
 /* The position of the block follows NumPy's rule: it replaces the arrays and integers if they
@@ -200,41 +152,55 @@ static void add_item(struct placing *placing, bool is_advanced, int axes_before)
     }
 }
 
-/* Read a key, which is a tuple.  Return a new reference to the basic key, with whole axes in
- * place of index arrays.  Return NULL if NumPy has to index, or with an exception set. */
-static PyObject *read_items(struct index *index, PyObject *key, const PyArrayObject *indexed)
+/* Add an index array or mask, and whole axes in its place to the basic key.  `axis` is one of
+ * the array, and *at one of the view. */
+static bool replace_array(struct index *index, PyObject *item, const PyArrayObject *indexed,
+                          int axis, int *at, PyObject *basic)
 {
-    int n_arrays, axes = count_axes(key, &n_arrays), axis = 0, at = 0;
-    int ndim = PyArray_NDIM(indexed);
-    struct placing placing = {0};
-    if (axes < 0 || axes > ndim || n_arrays == 0 || n_arrays > MX_MAX_INDICES)
-        return NULL;
-    PyObject *basic = PyList_New(0);
-    for (Py_ssize_t i = 0; i < PyTuple_Size(key) && basic; i++) {
-        PyObject *item = PyTuple_GetItem(key, i);
-        bool is_advanced = is_index_array(item), is_integer = is_integer_scalar(item);
-        add_item(&placing, is_advanced || is_integer, index->n_rest);
-        int first = index->n, failed = 0;
-        if (is_advanced) {
-            failed = !fits_axes(item, indexed, axis) || !add_arrays(index, item, axis);
-            for (int j = first; j < index->n && !failed; j++, axis++) {
-                index->indexing.sizes[j] = at++; /* the axis, until the view exists */
-                PyObject *whole = PySlice_New(NULL, NULL, NULL);
-                failed = !whole || PyList_Append(basic, whole) < 0;
-                Py_XDECREF(whole);
-            }
-        } else {
-            failed = PyList_Append(basic, item) < 0;
-            int n = item == Py_Ellipsis ? ndim - axes : !is_integer;
-            axis += item == Py_Ellipsis ? n : item != Py_None;
-            for (; n > 0 && index->n_rest < MX_MAX_NDIM; n--)
-                index->rest[index->n_rest++] = at++;
-        }
-        if (failed)
-            Py_CLEAR(basic);
+    int first = index->n;
+    if (!fits_axes(item, indexed, axis) || !add_arrays(index, item, axis))
+        return false;
+    for (int j = first; j < index->n; j++) {
+        index->indexing.sizes[j] = (*at)++; /* the axis, until the view exists */
+        PyObject *whole = PySlice_New(NULL, NULL, NULL);
+        int status = whole ? PyList_Append(basic, whole) : -1;
+        Py_XDECREF(whole);
+        if (status < 0)
+            return false;
     }
-    for (; axis < ndim && index->n_rest < MX_MAX_NDIM; axis++)
-        index->rest[index->n_rest++] = at++;
+    return true;
+}
+
+static void keep_axes(struct index *index, int n, int *at)
+{
+    for (; n > 0 && index->n_rest < MX_MAX_NDIM; n--)
+        index->rest[index->n_rest++] = (*at)++;
+}
+
+/* Read the items of a key.  Return a new reference to the basic key, with whole axes in place
+ * of index arrays.  Return NULL if NumPy has to index, or with an exception set. */
+static PyObject *replace_arrays(struct index *index, const struct access *access,
+                                const PyArrayObject *indexed)
+{
+    int axis = 0, at = 0, ndim = PyArray_NDIM(indexed);
+    int n_others = ndim - (int)access->n_axes;
+    struct placing placing = {0};
+    PyObject *basic = n_others < 0 ? NULL : PyList_New(0);
+    for (Py_ssize_t i = 0; i < access->n && basic; i++) {
+        PyObject *item = access_item(access, i);
+        enum access_item kind = access->items[i];
+        bool is_array = kind == ITEM_ARRAY, is_integer = kind == ITEM_INTEGER;
+        add_item(&placing, is_array || is_integer, index->n_rest);
+        if (is_array ? !replace_array(index, item, indexed, axis, &at, basic)
+                     : PyList_Append(basic, item) < 0)
+            Py_CLEAR(basic);
+        if (!is_array && !is_integer)
+            keep_axes(index, kind == ITEM_ELLIPSIS ? n_others : 1, &at);
+        axis += is_array                ? access_axes(item)
+                : kind == ITEM_ELLIPSIS ? n_others
+                                        : kind != ITEM_NEW_AXIS;
+    }
+    keep_axes(index, ndim - axis, &at);
     index->block_at = placing.is_apart ? 0 : placing.before;
     PyObject *tuple = basic ? PyList_AsTuple(basic) : NULL;
     Py_XDECREF(basic);
@@ -270,14 +236,15 @@ static bool settle_shape(struct index *index)
 }
 
 /* A mask over all axes selects from the flat array if both are in C order. */
-static bool read_whole_mask(struct index *index, PyObject *a, PyObject *key)
+static bool read_whole_mask(struct index *index, PyObject *a, const struct access *access)
 {
     const PyArrayObject *np_array = np_array_of(a);
-    const PyArrayObject *mask = is_array(key) ? mask_of(key) : NULL;
-    if (!mask || PyArray_NDIM(np_array) < 2 || PyArray_NDIM(mask) != PyArray_NDIM(np_array) ||
-        !PyArray_SAMESHAPE(mask, np_array) || !PyArray_IS_C_CONTIGUOUS(np_array))
+    const PyArrayObject *mask = access_mask(access->key);
+    if (access->kind != ACCESS_MASK || PyArray_NDIM(np_array) < 2 ||
+        PyArray_NDIM(mask) != PyArray_NDIM(np_array) || !PyArray_SAMESHAPE(mask, np_array) ||
+        !PyArray_IS_C_CONTIGUOUS(np_array))
         return false;
-    PyObject *positions = selection_positions(key);
+    PyObject *positions = selection_positions(access->key);
     bool is_read = positions && add_array(index, positions, 0);
     if (is_read)
         index->view = PyObject_CallMethod(as_array(a)->unprepared, "reshape", "i", -1);
@@ -285,24 +252,23 @@ static bool read_whole_mask(struct index *index, PyObject *a, PyObject *key)
     return is_read && index->view;
 }
 
-static void read_key(struct index *index, PyObject *a, PyObject *key)
+static void read_key(struct index *index, PyObject *a, const struct access *access)
 {
-    PyObject *items = PyTuple_CheckExact(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
-    PyObject *basic = items ? read_items(index, items, np_array_of(a)) : NULL;
+    PyObject *basic = replace_arrays(index, access, np_array_of(a));
     index->view = basic ? PyObject_GetItem(as_array(a)->unprepared, basic) : NULL;
     if (basic && !index->view)
         refusal_drop();
     Py_XDECREF(basic);
-    Py_XDECREF(items);
 }
 
-int index_read(PyObject *a, PyObject *key, struct index *index)
+int index_read(PyObject *a, const struct access *access, struct index *index)
 {
     memset(index, 0, offsetof(struct index, strides));
-    if (!source_read_array(a, &index->table))
+    if (!access_selects(access) || access->n_arrays > MX_MAX_INDICES ||
+        !source_read_array(a, &index->table))
         return 0;
-    if (!read_whole_mask(index, a, key) && index->n == 0 && !PyErr_Occurred())
-        read_key(index, a, key);
+    if (!read_whole_mask(index, a, access) && index->n == 0 && !PyErr_Occurred())
+        read_key(index, a, access);
     if (PyErr_Occurred())
         return -1;
     if (!index->view || Py_TYPE(index->view) != np_array_type)
@@ -313,25 +279,6 @@ int index_read(PyObject *a, PyObject *key, struct index *index)
 }
 
 /* -- Sizes -------------------------------------------------------------------------- */
-
-bool index_may_record(PyObject *a, PyObject *key, bool is_waiting)
-{
-    bool is_tuple = PyTuple_CheckExact(key), has_arrays = false;
-    double most = (double)PyArray_SIZE(np_array_of(a));
-    for (Py_ssize_t i = 0; i < (is_tuple ? PyTuple_Size(key) : 1); i++) {
-        PyObject *item = is_tuple ? PyTuple_GetItem(key, i) : key;
-        if (!is_index_array(item))
-            continue;
-        has_arrays = true;
-        is_waiting |= is_array(item) && queue_writes(item);
-        if (PyList_CheckExact(item))
-            most *= (double)PyList_Size(item);
-        else
-            most *= (double)PyArray_SIZE(is_array(item) ? np_array_of(item)
-                                                        : (PyArrayObject *)item);
-    }
-    return has_arrays && (is_waiting || most >= (double)queue_threshold);
-}
 
 bool index_should_record(const struct index *index)
 {

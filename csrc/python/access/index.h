@@ -1,6 +1,7 @@
 /* index.h -- the analysis of a key with arrays in it. */
 #pragma once
 #include "ir/instruction.h"
+#include "python/access/access.h"
 #include "python/record/shape.h"
 
 /* The least and the greatest of an array's elements, valid until its memory is written. */
@@ -39,14 +40,9 @@ void index_note_range(const struct source *indices, const struct index_range *ra
 /* Free the cached range of an array. */
 void index_forget(struct array *array);
 
-/* Check cheaply whether a key has arrays that may select so many elements that the operation is
- * recorded, or whether something waits: an array of the key or, according to the caller, `a`.
- * Small arrays skip the rest. */
-bool index_may_record(PyObject *a, PyObject *key, bool is_waiting);
-
-/* Analyse a key.  Return 1, 0 if NumPy has to index, or -1 with an exception set.  Call
- * index_clear() in any case. */
-int index_read(PyObject *a, PyObject *key, struct index *index);
+/* Analyse the arrays of a key of `a`.  Return 1, 0 if NumPy has to index, or -1 with an
+ * exception set.  Call index_clear() in any case. */
+int index_read(PyObject *a, const struct access *access, struct index *index);
 void index_clear(struct index *index);
 
 /* Check whether the key selects many elements, or something waits. */

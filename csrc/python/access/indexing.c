@@ -195,11 +195,12 @@ static int record_gather(const struct index *index, bool in_c_order, PyObject **
 
 /* -- Keys -------------------------------------------------------------------------- */
 
-static int take_key(PyObject *a, PyObject *key, int bounds, bool in_c_order, PyObject **out)
+static int take_key(PyObject *a, const struct access *access, int bounds, bool in_c_order,
+                    PyObject **out)
 {
     struct index index;
     *out = NULL;
-    int status = index_read(a, key, &index);
+    int status = index_read(a, access, &index);
     if (status > 0)
         status =
             index_should_record(&index) ? indexing_settle_bounds(&index, bounds, MX_CLAMP) : 0;
@@ -215,9 +216,9 @@ static int take_key(PyObject *a, PyObject *key, int bounds, bool in_c_order, PyO
     return status;
 }
 
-int indexing_take(PyObject *a, PyObject *key, PyObject **out)
+int indexing_take(PyObject *a, const struct access *access, PyObject **out)
 {
-    return take_key(a, key, INDEXING_IN_BOUNDS, false, out);
+    return take_key(a, access, INDEXING_IN_BOUNDS, false, out);
 }
 
 /* -- Methods of the module --------------------------------------------------------- */
@@ -227,10 +228,13 @@ static PyObject *indexing_take_method(PyObject *module, PyObject *args)
     (void)module;
     PyObject *a, *key, *out;
     int bounds;
+    struct access access;
     if (!PyArg_ParseTuple(args, "OOi", &a, &key, &bounds))
         return NULL;
-    out = NULL;
-    int status = is_array(a) ? take_key(a, key, bounds, true, &out) : 0;
+    if (!is_array(a))
+        Py_RETURN_NOTIMPLEMENTED;
+    access_read(&access, a, key, false);
+    int status = take_key(a, &access, bounds, true, &out);
     return record_result(status, out);
 }
 

@@ -39,9 +39,9 @@ void indexing_table(struct mx_operand *operand, const struct index *index,
 /* Note in the index arrays that an operation uses them. */
 void indexing_mark(const struct index *index, int64_t sequence);
 
-/* Record a[key] for a key that index_may_record().  Return 1, 0 if NumPy has to index, or -1
+/* Record a[key] for a key that access_may_record().  Return 1, 0 if NumPy has to index, or -1
  * with an exception set. */
-int indexing_take(PyObject *a, PyObject *key, PyObject **out);
+int indexing_take(PyObject *a, const struct access *access, PyObject **out);
 
 /* Methods of the module. */
 extern PyMethodDef indexing_methods[];

@@ -183,11 +183,11 @@ static bool is_for_copy(PyObject *a, const struct index *index)
            PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && core->mx_device_supports(code);
 }
 
-static int update_key(PyObject *a, PyObject *key, const struct source *value,
+static int update_key(PyObject *a, const struct access *access, const struct source *value,
                       const struct update *update, int bounds);
 
 /* Update a copy of a small array, and assign it to the array. */
-static int update_copy(PyObject *a, PyObject *key, const struct source *value,
+static int update_copy(PyObject *a, const struct access *access, const struct source *value,
                        const struct update *update, int bounds)
 {
     const PyArrayObject *array = np_array_of(a);
@@ -196,7 +196,7 @@ static int update_copy(PyObject *a, PyObject *key, const struct source *value,
     PyObject *copy = np_array ? wrapper_new(np_array) : NULL;
     int status = copy ? PyObject_SetItem(copy, Py_Ellipsis, a) : -1;
     if (status == 0)
-        status = update_key(copy, key, value, update, bounds);
+        status = update_key(copy, access, value, update, bounds);
     if (status > 0 && PyObject_SetItem(a, Py_Ellipsis, copy) < 0)
         status = -1;
     Py_XDECREF(copy);
@@ -205,11 +205,11 @@ static int update_copy(PyObject *a, PyObject *key, const struct source *value,
 
 /* Record an update of a[key]; `bounds` is as for indexing_settle_bounds().  Return 1, 0 or -1.
  */
-static int update_key(PyObject *a, PyObject *key, const struct source *value,
+static int update_key(PyObject *a, const struct access *access, const struct source *value,
                       const struct update *update, int bounds)
 {
     struct index index;
-    int status = index_read(a, key, &index);
+    int status = index_read(a, access, &index);
     if (status > 0)
         status = (index_should_record(&index) || queue_uses(a) ||
                   (value->array && queue_writes(value->array))) &&
@@ -219,7 +219,7 @@ static int update_key(PyObject *a, PyObject *key, const struct source *value,
          only_there = update->is_truth || update->in_order;
     if (status > 0 && !only_there && is_for_copy(a, &index)) {
         index_clear(&index);
-        return update_copy(a, key, value, update, bounds);
+        return update_copy(a, access, value, update, bounds);
     }
     if (status > 0)
         status = !only_there || on_device;
@@ -331,26 +331,25 @@ static bool read_update(int op, const struct source *target, const struct source
 
 /* Check whether the key is a mask, and the mask or the value shares memory with the array.  The
  * assignment changes them, so the result depends on NumPy's order. */
-static bool is_own_mask(PyObject *a, PyObject *key, PyObject *value)
+static bool is_own_mask(PyObject *a, const struct access *access, PyObject *value)
 {
-    if (PyTuple_CheckExact(key) && PyTuple_Size(key) == 1)
-        key = PyTuple_GetItem(key, 0);
+    PyObject *key = access->n == 1 ? access_item(access, 0) : access->key;
     return is_array(key) && PyArray_TYPE(np_array_of(key)) == NPY_BOOL &&
            (root_of(key) == root_of(a) || (is_array(value) && root_of(value) == root_of(a)));
 }
 
-int update_assign(PyObject *a, PyObject *key, PyObject *value)
+int update_assign(PyObject *a, const struct access *access, PyObject *value)
 {
     struct source from;
     struct update update;
     int row = dtype_row(PyArray_TYPE(np_array_of(a)));
-    if (row < 0 || is_own_mask(a, key, value) || !source_read(value, &from) ||
+    if (row < 0 || is_own_mask(a, access, value) || !source_read(value, &from) ||
         !read_assignment(&from, row, &update))
         return 0;
     update.fpe_mask = errstate_mask();
     if (update.fpe_mask < 0)
         return update.fpe_mask == -1 ? 0 : -1;
-    return update_key(a, key, &from, &update, INDEXING_IN_BOUNDS);
+    return update_key(a, access, &from, &update, INDEXING_IN_BOUNDS);
 }
 
 /* -- Methods of the module --------------------------------------------------------- */
@@ -362,6 +361,7 @@ static PyObject *update(PyObject *module, PyObject *args)
     int op, bounds, in_order = 0;
     struct source target, value;
     struct update kind;
+    struct access access;
     if (!PyArg_ParseTuple(args, "iOOOi|p", &op, &a, &key, &operand, &bounds, &in_order))
         return NULL;
     if (!is_array(a) || !source_read_array(a, &target) || !source_read(operand, &value) ||
@@ -379,8 +379,10 @@ static PyObject *update(PyObject *module, PyObject *args)
     int status = kind.fpe_mask < 0 ? 0 : 1;
     if (is_ordering && kind.kind != MX_BY_LOOP)
         kind.fpe_mask = 0; /* comparisons with NaN raise no condition */
-    if (status > 0)
-        status = update_key(a, key, &value, &kind, bounds);
+    if (status > 0) {
+        access_read(&access, a, key, false);
+        status = update_key(a, &access, &value, &kind, bounds);
+    }
     if (status == 0)
         Py_RETURN_NOTIMPLEMENTED;
     if (status < 0)

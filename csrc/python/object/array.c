@@ -7,11 +7,8 @@
 #include "python/object/array.h"
 #include "ir/ops.h"
 #include "python/access/index.h"
-#include "python/access/indexing.h"
-#include "python/access/items.h"
-#include "python/access/parts.h"
-#include "python/access/selection.h"
-#include "python/access/update.h"
+#include "python/access/put.h"
+#include "python/access/take.h"
 #include "python/base/device.h"
 #include "python/base/dtypes.h"
 #include "python/base/recursion.h"
@@ -30,6 +27,7 @@
 #include "python/record/expression.h"
 #include "python/record/failure.h"
 #include "python/record/memory.h"
+#include "python/record/prepare.h"
 #include "python/record/queue.h"
 #include "python/record/record.h"
 #include "python/record/signature.h"
@@ -111,36 +109,6 @@ static inline bool has_large(PyObject *a, PyObject *b)
 static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
 {
     return op != MX_NO_OP && queue_takes_both(a, b);
-}
-
-/* Wait before NumPy's slot receives the NumPy arrays.  Return 0, or -1 with an exception set.
- * Lent arrays are prepared for reads only: see prepare_to_write. */
-static inline int array_prepare(PyObject *a, PyObject *b)
-{
-    span_note_numpy();
-    if (queue_is_idle())
-        return 0;
-    if (expression_close() < 0)
-        return -1;
-    bool is_lent = is_array(a) && memory_is_lent(a);
-    if (is_array(a) && (is_lent ? queue_before_read(a) : queue_before_write(a)) < 0)
-        return -1;
-    return b && is_array(b) ? queue_before_read(b) : 0;
-}
-
-/* The same before the slot writes `a`.  queue_after_write is called when it has. */
-static inline int prepare_to_write(PyObject *a, PyObject *b)
-{
-    if (array_prepare(a, b) < 0)
-        return -1;
-    return queue_is_idle() ? 0 : queue_before_write(a);
-}
-
-/* Prepare an array for code that reads it.  Return a borrowed reference to the NumPy array, or
- * NULL with an exception set. */
-static inline PyObject *prepared(PyObject *a)
-{
-    return array_prepare(a, NULL) < 0 ? NULL : queue_to_read(a);
 }
 
 static inline PyObject *after_write(PyObject *result)
@@ -257,7 +225,7 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
         return result;
     if (how.op == MX_NO_OP && call_matmul(a, b, &result))
         return result;
-    if (array_prepare(a, b) < 0)
+    if (prepare_operands(a, b) < 0)
         return NULL;
     /* NumPy releases the lock of the interpreter for large products. */
     if (how.op == MX_NO_OP ? !has_large(a, b) && products_matmul(a, b, &result)
@@ -304,7 +272,7 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
     if (queue_accepts(a) && (elementwise_call_eager(op, &a, 1, &result) != 0 ||
                              call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0))
         return result;
-    if (array_prepare(a, NULL) < 0)
+    if (prepare_operands(a, NULL) < 0)
         return NULL;
     if (elementwise_call(op, &a, 1, &result) != 0)
         return result;
@@ -361,8 +329,8 @@ static PyObject *call_divmod(PyObject *a, PyObject *b)
     if (is_for_queue(MX_OP_divmod, a, b))
         status = call_ufunc(NULL, MX_OP_divmod, inputs, 2, NULL, 2, results);
     if (status == 0)
-        return array_prepare(a, b) < 0 ? NULL
-                                       : convert_adopt(call_slot(&how, a, b), &call_args, 1);
+        return prepare_operands(a, b) < 0 ? NULL
+                                          : convert_adopt(call_slot(&how, a, b), &call_args, 1);
     PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
     Py_XDECREF(results[0]);
     Py_XDECREF(results[1]);
@@ -425,7 +393,7 @@ static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
     PyObject *result, *inputs[] = {a, b};
     if (modulus == Py_None && record_power(a, b, NULL, &result) != 0)
         return result;
-    if (array_prepare(a, b) < 0)
+    if (prepare_operands(a, b) < 0)
         return NULL;
     if (modulus != Py_None) {
         PyObject *x = operand(a), *y = operand(b);
@@ -475,7 +443,7 @@ static PyObject *array_compare(PyObject *a, PyObject *b, int row, int op)
     PyObject *result, *inputs[] = {a, b};
     if (is_for_queue(row, a, b) && call_ufunc(NULL, row, inputs, 2, NULL, 1, &result) != 0)
         return result;
-    if (array_prepare(a, b) < 0)
+    if (prepare_operands(a, b) < 0)
         return NULL;
     if (elementwise_call(row, inputs, 2, &result) != 0)
         return result;
@@ -504,17 +472,17 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
 }
 
 /* Functions that read the elements now. */
-#define DEFINE_READER(name, call)                                                     \
-    static PyObject *array_##name(PyObject *a)                                        \
-    {                                                                                 \
-        struct span span;                                                             \
-        span_begin(&span, SPAN_READ, #name);                                          \
-        call_args_hold(a);                                                            \
-        PyObject *np_array = prepared(a), *result = np_array ? call(np_array) : NULL; \
-        call_args_release(a);                                                         \
-        if (!result) /* the conversion is not supported */                            \
-            span_note_nothing();                                                      \
-        return span_end(&span, a, NULL, result);                                      \
+#define DEFINE_READER(name, call)                                                          \
+    static PyObject *array_##name(PyObject *a)                                             \
+    {                                                                                      \
+        struct span span;                                                                  \
+        span_begin(&span, SPAN_READ, #name);                                               \
+        call_args_hold(a);                                                                 \
+        PyObject *np_array = prepare_array(a), *result = np_array ? call(np_array) : NULL; \
+        call_args_release(a);                                                              \
+        if (!result) /* the conversion is not supported */                                 \
+            span_note_nothing();                                                           \
+        return span_end(&span, a, NULL, result);                                           \
     }
 DEFINE_READER(int, PyNumber_Long)
 DEFINE_READER(float, PyNumber_Float)
@@ -526,7 +494,7 @@ static int array_bool(PyObject *a)
 {
     struct span span;
     span_begin(&span, SPAN_READ, "bool");
-    PyObject *np_array = prepared(a);
+    PyObject *np_array = prepare_array(a);
     int is_true = np_array ? PyObject_IsTrue(np_array) : -1;
     span_end(&span, a, NULL, NULL);
     return is_true;
@@ -548,308 +516,12 @@ static int array_contains(PyObject *a, PyObject *x)
     struct span span;
     span_begin(&span, SPAN_READ, "in");
     call_args_hold(a);
-    PyObject *np_array = array_prepare(a, x) < 0 ? NULL : queue_to_read(a);
+    PyObject *np_array = prepare_operands(a, x) < 0 ? NULL : queue_to_read(a);
     int is_in = np_array ? PySequence_Contains(np_array, value) : -1;
     call_args_release(a);
     span_end(&span, a, NULL, NULL);
     call_args_end(&call_args);
     return is_in;
-}
-
-/* Steal a reference to an element of a structured dtype.  It refers to the memory of the array,
- * so the program may read and write that memory at any time. */
-static PyObject *lend_element(PyObject *a, PyObject *element)
-{
-    if (array_prepare(a, NULL) < 0) {
-        Py_DECREF(element);
-        return NULL;
-    }
-    queue_export(a);
-    return element;
-}
-
-/* Steal a reference to an item.  Return an array if it is a view of `a` or a copy, and an
- * element unchanged. */
-static PyObject *adopt_item(PyObject *a, PyObject *item)
-{
-    struct call_args call_args = {.n = 1, .arrays = {a}};
-    if (!item || Py_TYPE(item) != np_array_type)
-        return item && PyArray_IsScalar(item, Void) ? lend_element(a, item) : item;
-    return convert_adopt_array(item, &call_args);
-}
-
-static inline bool is_view_of(PyObject *item, PyObject *a)
-{
-    if (Py_TYPE(item) != np_array_type)
-        return false;
-    PyObject *base = PyArray_BASE((PyArrayObject *)item);
-    return base && (base == as_array(a)->unprepared || base == root_of(a)->unprepared);
-}
-
-/* Check whether a key contains arrays, lists or bools, so that elements are copied. */
-static bool is_advanced(PyObject *key)
-{
-    if (!PyTuple_CheckExact(key))
-        return is_array(key) || PyList_CheckExact(key) || PyArray_Check(key) ||
-               PyBool_Check(key) || PyArray_IsScalar(key, Bool);
-    for (Py_ssize_t i = 0; i < PyTuple_Size(key); i++)
-        if (is_advanced(PyTuple_GetItem(key, i)))
-            return true;
-    return false;
-}
-
-/* Check whether an object of the program is a part of a key, or of a slice in it. */
-static bool has_foreign(PyObject *key)
-{
-    if (PyTuple_CheckExact(key)) {
-        for (Py_ssize_t i = 0; i < PyTuple_Size(key); i++)
-            if (has_foreign(PyTuple_GetItem(key, i)))
-                return true;
-        return false;
-    }
-    if (!PySlice_Check(key) || !parts_has_slices)
-        return !is_static(Py_TYPE(key));
-    const struct parts_slice *slice = (const struct parts_slice *)key;
-    return !is_static(Py_TYPE(slice->start)) || !is_static(Py_TYPE(slice->stop)) ||
-           !is_static(Py_TYPE(slice->step));
-}
-
-/* Check whether a key selects a view, and may be read twice: no code of the program reads it.
- */
-static bool is_basic(PyObject *key) { return !is_advanced(key) && !has_foreign(key); }
-
-/* Return a new reference to an item.  A view needs only allocated memory, not computed
- * elements. */
-static PyObject *find_item(PyObject *a, PyObject *index)
-{
-    PyObject *np_array;
-    if (queue_writes(a) && is_basic(index)) {
-        np_array = queue_to_view(a);
-        PyObject *item = np_array ? PyObject_GetItem(np_array, index) : NULL;
-        if (!item || !queue_writes(a) || is_view_of(item, a))
-            return item;
-        Py_DECREF(item);
-    }
-    if (!(np_array = queue_to_read(a)))
-        return NULL;
-    span_note_numpy();
-    return PyObject_GetItem(np_array, index);
-}
-
-static PyObject *take_item(PyObject *a, PyObject *index)
-{
-    call_args_hold(a);
-    PyObject *item = find_item(a, index);
-    call_args_release(a);
-    return item;
-}
-
-/* Take an item by a key without arrays.  This function is separate because a `struct call_args`
- * is large: objects whose __index__ takes items may recurse as deeply as with NumPy's arrays.
- */
-static PyObject *take_by_scalar(PyObject *a, PyObject *key)
-{
-    return adopt_item(a, take_item(a, key));
-}
-
-__attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *key)
-{
-    struct call_args call_args;
-    PyObject *selected;
-    if (is_array(key) && PyArray_TYPE(np_array_of(key)) == NPY_BOOL) {
-        int status = selection_take(a, key, &selected);
-        if (status != 0)
-            return status < 0 ? NULL : selected;
-    }
-    int status =
-        index_may_record(a, key, queue_writes(a)) ? indexing_take(a, key, &selected) : 0;
-    if (status != 0)
-        return status < 0 ? NULL : selected;
-    call_args_begin(&call_args);
-    PyObject *index = convert_unwrap(key, &call_args, 1), *item = NULL;
-    if (index && convert_prepare(&call_args, true) == 0)
-        item = take_item(a, index);
-    Py_XDECREF(index);
-    item = adopt_item(a, item);
-    call_args_end(&call_args);
-    return after_write(item);
-}
-
-static PyObject *subscript(PyObject *a, PyObject *key)
-{
-    bool has_arrays = is_array(key) || PyTuple_CheckExact(key) || PyList_CheckExact(key) ||
-                      Py_TYPE(key) == np_array_type;
-    return has_arrays ? take_by_any(a, key) : take_by_scalar(a, key);
-}
-
-/* End the span of an item.  Only copies count, not views or the IndexError that ends a loop. */
-static PyObject *end_item(struct span *span, PyObject *key, PyObject *item)
-{
-    if (span->is_on && (!item || (is_array(item) && as_array(item)->base)))
-        span->is_numpys = false;
-    return span_end(span, item, key, item);
-}
-
-/* Take an item that is not found directly.  This function is separate because it needs many
- * registers, which take time to save. */
-__attribute__((noinline)) static PyObject *subscript_indirectly(PyObject *a, PyObject *key)
-{
-    if (!profile_is_on)
-        return as_operands(a, a, subscript(a, key));
-    struct span span;
-    span_begin(&span, SPAN_ELEMENT, "getitem");
-    return end_item(&span, key, as_operands(a, a, subscript(a, key)));
-}
-
-static PyObject *array_subscript(PyObject *a, PyObject *key)
-{
-    PyObject *item;
-    bool is_direct = !profile_is_on && !is_standard(a) && queue_is_free(a);
-    return is_direct && items_take(a, key, &item) != 0 ? item : subscript_indirectly(a, key);
-}
-
-/* Record a[key] = value if the key selects a large view, or if NumPy would have to wait, and
- * the value is simple.  Return 1, 0 or -1. */
-static int record_item(PyObject *a, PyObject *key, PyObject *value)
-{
-    bool is_large = queue_accepts(a) || (is_array(value) && queue_accepts(value));
-    if (is_large && is_array(key))
-        return call_masked_fill(a, key, value);
-    if (!is_large || !is_basic(key))
-        return 0;
-    PyObject *np_array = queue_to_view(a);
-    if (!np_array)
-        return -1;
-    PyObject *view = PyObject_GetItem(np_array, key);
-    if (!view)
-        return refusal_drop();
-    int status = 0;
-    if (is_view_of(view, a) && (PyArray_SIZE((PyArrayObject *)view) >= queue_threshold ||
-                                queue_uses(a) || (is_array(value) && queue_uses(value))))
-        status = assignment_record(a, view, value);
-    Py_DECREF(view);
-    return status;
-}
-
-/* Check whether NumPy might read elements of a value that it has just written.  It copies a
- * value that shares memory with the elements, but not along one axis, where it only chooses the
- * first or the last element to begin with.  That is right if both go on in equal steps.  For a
- * mask NumPy reads the values in turn, so that is done here too. */
-static bool must_copy(const PyArrayObject *to, PyObject *key, PyObject *value)
-{
-    PyArrayObject *from = (PyArrayObject *)value;
-    if (is_advanced(key) || !PyArray_Check(value) || PyArray_NDIM(from) == 0 ||
-        are_apart(extent_of_array(to), extent_of_array(from)))
-        return false;
-    return PyArray_NDIM(to) != 1 || PyArray_NDIM(from) != 1 || !parts_is_run(key) ||
-           PyArray_STRIDE(to, 0) != PyArray_STRIDE(from, 0);
-}
-
-static int assign(PyObject *np_array, PyObject *index, PyObject *value)
-{
-    return value ? PyObject_SetItem(np_array, index, value) : PyObject_DelItem(np_array, index);
-}
-
-__attribute__((noinline)) static int assign_item(PyObject *a, PyObject *key, PyObject *value)
-{
-    struct call_args call_args;
-    PyObject *np_array;
-    int status = value ? record_item(a, key, value) : 0;
-    if (status == 0 && value && index_may_record(a, key, queue_uses(a)))
-        status = update_assign(a, key, value);
-    root_of(a)->version++;
-    if (status != 0)
-        return status < 0 ? -1 : 0;
-    call_args_begin(&call_args);
-    PyObject *index = convert_unwrap(key, &call_args, 1);
-    if (!index) {
-        call_args_end(&call_args);
-        return -1;
-    }
-    call_args_hold(a);
-    /* An array that becomes an element of an object array keeps its identity. */
-    bool is_object = PyArray_DESCR(np_array_of(a))->kind == 'O';
-    bool is_element = is_object && value && is_array(value) && !is_advanced(key);
-    PyObject *source = value;
-    if (value && !is_element)
-        source = convert_unwrap(value, &call_args, is_object ? 0 : MAX_DEPTH);
-    if ((value && !source) || convert_prepare(&call_args, true) < 0 ||
-        prepare_to_write(a, NULL) < 0 || !(np_array = queue_to_write(a))) {
-        status = -1;
-    } else {
-        if (as_array(a)->is_unwritten)
-            memory_note_written(a);
-        PyObject *copy = value && !is_element && must_copy(np_array_of(a), index, source)
-                             ? PyArray_NewCopy((PyArrayObject *)source, NPY_KEEPORDER)
-                             : Py_XNewRef(source);
-        status = value && !copy ? -1 : assign(np_array, index, copy);
-        Py_XDECREF(copy);
-    }
-    queue_after_write();
-    if (!is_element)
-        Py_XDECREF(source);
-    Py_DECREF(index);
-    call_args_release(a);
-    call_args_end(&call_args);
-    return status;
-}
-
-/* Return how many elements a key of integers selects, or 0 for another key. */
-static Py_ssize_t count_selected(PyObject *a, PyObject *key)
-{
-    const PyArrayObject *np_array = np_array_of(a);
-    bool is_tuple = PyTuple_CheckExact(key);
-    Py_ssize_t n = is_tuple ? PyTuple_Size(key) : 1, size = 1;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *one = is_tuple ? PyTuple_GetItem(key, i) : key;
-        if (PyBool_Check(one) || !(PyLong_Check(one) || PyArray_IsScalar(one, Integer)))
-            return 0;
-    }
-    for (Py_ssize_t axis = n; axis < PyArray_NDIM(np_array); axis++)
-        size *= PyArray_DIM(np_array, (int)axis);
-    return size;
-}
-
-static int array_assign(PyObject *a, PyObject *key, PyObject *value)
-{
-    if (!profile_is_on && value && !as_array(a)->is_unwritten && queue_is_free(a)) {
-        root_of(a)->version++;
-        int status = items_assign(a, key, value);
-        if (status != 0)
-            return status < 0 ? -1 : 0;
-    }
-    if (!profile_is_on)
-        return assign_item(a, key, value);
-    struct span span;
-    span_begin(&span, SPAN_OPERATION, "setitem");
-    int status = assign_item(a, key, value);
-    if (span.is_on)
-        span.elements = count_selected(a, key);
-    span_end(&span, value, key, NULL);
-    return status;
-}
-
-static PyObject *take_row(PyObject *a, Py_ssize_t i)
-{
-    bool is_row = PyArray_NDIM(np_array_of(a)) > 1;
-    PyObject *np_array = is_row ? queue_to_view(a) : queue_to_read(a);
-    if (!np_array)
-        return NULL;
-    span_note_numpy();
-    return adopt_item(a, PySequence_GetItem(np_array, i));
-}
-
-static PyObject *array_item(PyObject *a, Py_ssize_t i)
-{
-    PyObject *item;
-    if (!profile_is_on && !is_standard(a) && queue_is_free(a) &&
-        items_take_row(a, i, &item) != 0)
-        return item;
-    if (!profile_is_on)
-        return as_operands(a, a, take_row(a, i));
-    struct span span;
-    span_begin(&span, SPAN_ELEMENT, "getitem");
-    return end_item(&span, NULL, as_operands(a, a, take_row(a, i)));
 }
 
 static PyObject *array_iter(PyObject *a)
@@ -940,7 +612,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
         return -1;
     }
     span_begin(&span, SPAN_EXPORT, "buffer");
-    if (status >= 0 && (raise_dropped(a) < 0 || !(np_array = prepared(a)))) {
+    if (status >= 0 && (raise_dropped(a) < 0 || !(np_array = prepare_array(a)))) {
         keep_dropped(a);
         status = -1;
     }
@@ -1204,7 +876,7 @@ static PyObject *get_of_np_array(PyObject *a, void *name)
 static int set_of_np_array(PyObject *a, PyObject *value, void *name)
 {
     /* NumPy reads the elements of an array, for a shape or for strides, or refuses it. */
-    if (value && (array_prepare(value, NULL) < 0 || !(value = operand(value))))
+    if (value && (prepare_operands(value, NULL) < 0 || !(value = operand(value))))
         return -1;
     index_forget(as_array(a)); /* other bytes become its elements */
     return PyObject_SetAttr(as_array(a)->unprepared, name, value);
@@ -1229,7 +901,7 @@ static PyObject *get_np_array(PyObject *a, void *unused)
     (void)unused;
     struct span span;
     span_begin(&span, SPAN_EXPORT, NULL);
-    PyObject *np_array = raise_dropped(a) < 0 ? NULL : prepared(a);
+    PyObject *np_array = raise_dropped(a) < 0 ? NULL : prepare_array(a);
     span_pop(&span);
     if (np_array)
         queue_export(a);
@@ -1358,10 +1030,10 @@ static PyType_Slot array_slots[] = {
     {Py_nb_float, array_float},
     {Py_nb_index, array_index},
     {Py_mp_length, array_length},
-    {Py_mp_subscript, array_subscript},
-    {Py_mp_ass_subscript, array_assign},
+    {Py_mp_subscript, take_by_key},
+    {Py_mp_ass_subscript, put_by_key},
     {Py_sq_length, array_length},
-    {Py_sq_item, array_item},
+    {Py_sq_item, take_by_position},
     {Py_sq_contains, array_contains},
     {Py_bf_getbuffer, array_getbuffer},
     {Py_bf_releasebuffer, array_releasebuffer},
