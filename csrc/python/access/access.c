@@ -54,8 +54,7 @@ static void read_items(struct access *access)
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = key ? key : parts_item(tuple, i);
         enum access_item item = read_item(x);
-        if (i < ACCESS_ITEMS)
-            access->items[i] = (unsigned char)item;
+        access->items[i < ACCESS_ITEMS ? i : ACCESS_ITEMS] = (unsigned char)item;
         found |= 1u << item;
         n_arrays += item == ITEM_ARRAY;
         n_ellipses += item == ITEM_ELLIPSIS;

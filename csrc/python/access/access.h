@@ -38,10 +38,10 @@ struct access {
     PyObject *key; /* borrowed */
     bool is_tuple;
     unsigned found;    /* a bit for each enum access_item */
-    Py_ssize_t n;      /* items; the first ACCESS_ITEMS of them are noted */
+    Py_ssize_t n;      /* items; those from ACCESS_ITEMS on share a place */
     Py_ssize_t n_axes; /* that the items index, without an Ellipsis */
     int n_arrays, n_ellipses;
-    unsigned char items[ACCESS_ITEMS];
+    unsigned char items[ACCESS_ITEMS + 1];
     struct view view; /* of an ELEMENT or a VIEW */
 };
 

@@ -230,7 +230,8 @@ __attribute__((noinline)) static int put_by_numpy(PyObject *a, const struct acce
 
 /* -- Keys -------------------------------------------------------------------------- */
 
-static int put_slowly(PyObject *a, const struct access *access, PyObject *value)
+__attribute__((noinline)) static int put_slowly(PyObject *a, const struct access *access,
+                                                PyObject *value)
 {
     int status = value ? put_recorded(a, access, value) : 0;
     root_of(a)->version++;

@@ -132,7 +132,7 @@ static PyObject *take_by_numpy(PyObject *a, const struct access *access)
 
 /* -- Keys -------------------------------------------------------------------------- */
 
-static PyObject *take_slowly(PyObject *a, const struct access *access)
+__attribute__((noinline)) static PyObject *take_slowly(PyObject *a, const struct access *access)
 {
     PyObject *item;
     int status = take_recorded(a, access, &item);
