@@ -93,6 +93,7 @@ KEYS = [
     "a = np.arange(12.).reshape(3, 4); b = a[2]; c = a[2, 3]; a[1] = 5.",
     "a = np.arange(12.).reshape(3, 4); b = a[1, 2, 3]",
     "a = np.arange(12.).reshape(3, 4); b = a[..., None, 1]; c = a[None, ..., 2:]",
+    "a = np.arange(12.).reshape(3, 4); b = a[..., None]; c = a[None, ...]",
     "a = np.arange(12.).reshape(3, 4); b = a[..., ...]",
     "a = np.arange(12.).reshape(3, 4); x = [r.tolist() for r in a]",
     "a = np.arange(9.); b = a[::2]; b[1:] = 0; c = a[6:2:-2]",
