@@ -92,26 +92,43 @@ static npy_intp count_true(const char *is_true, npy_intp length, npy_intp step)
     return n;
 }
 
+/* Copy the n elements where a mask is true. */
+static void compact(char *out, npy_intp n, PyArrayObject *mask, PyArrayObject *from,
+                    size_t itemsize)
+{
+    const char *is_true = PyArray_BYTES(mask), *data = PyArray_BYTES(from);
+    npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0);
+    npy_intp from_step = PyArray_STRIDE(from, 0);
+    if (itemsize == 8 && step == 1 && from_step == 8) {
+        /* Each element is copied, and the next one replaces it unless the mask is true: there
+         * is no branch to predict. */
+        for (npy_intp i = 0, k = 0; i < length && k < n; i++) {
+            memcpy(out + 8 * k, data + 8 * i, 8);
+            k += is_true[i] != 0;
+        }
+        return;
+    }
+    for (npy_intp i = 0; i < length; i++, is_true += step, data += from_step)
+        if (*is_true) {
+            copy_element(out, data, itemsize);
+            out += itemsize;
+        }
+}
+
 /* Copy the elements of a vector where a mask is true.  Return 1, 0 or -1. */
 static int take_masked(PyArrayObject *from, int row, PyArrayObject *mask, PyObject **item)
 {
     if (!is_mask_of(mask, from))
         return 0;
     npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0);
-    const char *is_true = PyArray_BYTES(mask), *data = PyArray_BYTES(from);
-    npy_intp n = count_true(is_true, length, step);
+    npy_intp n = count_true(PyArray_BYTES(mask), length, step);
     size_t itemsize = (size_t)dtype_itemsizes[row];
     PyObject *np_array =
         n > 0 && n * (npy_intp)itemsize <= RECYCLED_BYTES ? recycle_new(row, 1, &n) : NULL;
     if (!np_array)
         return PyErr_Occurred() ? -1 : 0;
     char *out = PyArray_DATA((PyArrayObject *)np_array);
-    npy_intp from_step = PyArray_STRIDE(from, 0);
-    for (npy_intp i = 0; i < length; i++, is_true += step, data += from_step)
-        if (*is_true) {
-            copy_element(out, data, itemsize);
-            out += itemsize;
-        }
+    compact(out, n, mask, from, itemsize);
     *item = wrapper_new_small(np_array);
     return *item ? 1 : -1;
 }
