@@ -24,7 +24,7 @@ static bool is_plain_slice(PyObject *x)
            is_end(slice->step);
 }
 
-static enum access_item read_item(PyObject *x)
+static inline __attribute__((always_inline)) enum access_item read_item(PyObject *x)
 {
     if (PyLong_CheckExact(x))
         return ITEM_INTEGER;
@@ -43,36 +43,21 @@ static enum access_item read_item(PyObject *x)
     return is_copied ? ITEM_COPIED : ITEM_OTHER;
 }
 
-/* Note the kinds of the items.  Sums are variables, because a store to `items` might change any
- * field, as far as the compiler knows. */
-static void read_items(struct access *access)
-{
-    unsigned found = 0;
-    int n_arrays = 0, n_ellipses = 0;
-    Py_ssize_t n = access->n, n_axes = 0;
-    PyObject *key = access->is_tuple ? NULL : access->key, *tuple = access->key;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *x = key ? key : parts_item(tuple, i);
-        enum access_item item = read_item(x);
-        access->items[i < ACCESS_ITEMS ? i : ACCESS_ITEMS] = (unsigned char)item;
-        found |= 1u << item;
-        n_arrays += item == ITEM_ARRAY;
-        n_ellipses += item == ITEM_ELLIPSIS;
-        n_axes +=
-            item == ITEM_ARRAY ? access_axes(x) : item == ITEM_SLICE || item == ITEM_INTEGER;
-    }
-    access->found = found;
-    access->n_arrays = n_arrays;
-    access->n_ellipses = n_ellipses;
-    access->n_axes = n_axes;
-}
-
 /* -- Views ------------------------------------------------------------------------- */
 
 static void keep_axis(struct view *view, npy_intp length, npy_intp stride)
 {
     view->shape[view->ndim] = length;
     view->strides[view->ndim++] = stride;
+}
+
+/* Keep the whole axes from `axis` up to `end`.  Return the next axis. */
+__attribute__((noinline)) static int keep_axes(struct view *view, const PyArrayObject *np_array,
+                                               int axis, int end)
+{
+    for (; axis < end; axis++)
+        keep_axis(view, PyArray_DIM(np_array, axis), PyArray_STRIDE(np_array, axis));
+    return axis;
 }
 
 /* Apply a slice to an axis.  Return false if Python refuses it. */
@@ -103,54 +88,79 @@ static bool apply_integer(struct view *view, PyObject *integer, npy_intp length,
     return i >= 0;
 }
 
-/* Find the elements that a basic key selects.  Return false if NumPy has to find them. */
-static bool find_view(struct access *access, PyArrayObject *np_array)
+/* Count the items from `k` on that index an axis. */
+static int count_axes(const struct access *access, Py_ssize_t k)
 {
-    struct view *view = &access->view;
-    int ndim = PyArray_NDIM(np_array), axis = 0;
-    const npy_intp *shape = PyArray_DIMS(np_array), *strides = PyArray_STRIDES(np_array);
-    bool fits = access->n + ndim <= DIRECT_NDIM;
-    view->data = PyArray_BYTES(np_array);
-    view->ndim = 0;
-    for (Py_ssize_t k = 0; k < access->n && fits; k++) {
-        PyObject *item = access_item(access, k);
-        if (access->items[k] == ITEM_NEW_AXIS) {
-            keep_axis(view, 1, 0);
-        } else if (access->items[k] == ITEM_ELLIPSIS) {
-            for (Py_ssize_t rest = ndim - access->n_axes; rest > 0; rest--, axis++)
-                keep_axis(view, shape[axis], strides[axis]);
-        } else {
-            fits = access->items[k] == ITEM_SLICE
-                       ? apply_slice(view, item, shape[axis], strides[axis])
-                       : apply_integer(view, item, shape[axis], strides[axis]);
-            axis++;
-        }
-    }
-    for (; axis < ndim && fits; axis++)
-        keep_axis(view, shape[axis], strides[axis]);
-    return fits;
+    int n = 0;
+    for (; k < access->n; k++)
+        n += access_item(access, k) != Py_None;
+    return n;
 }
 
 /* -- Keys -------------------------------------------------------------------------- */
 
+/* Note the kinds of the items, and apply them to the view.  Return false if they select no view
+ * of an array whose elements may be found.  A key of one item needs no loop. */
+static inline __attribute__((always_inline)) bool
+read_items(struct access *access, const PyArrayObject *np_array, Py_ssize_t n, bool fits)
+{
+    struct view *view = &access->view;
+    const npy_intp *shape = PyArray_DIMS(np_array), *strides = PyArray_STRIDES(np_array);
+    int ndim = PyArray_NDIM(np_array), axis = 0, n_axes = 0;
+    unsigned found = 0;
+    for (Py_ssize_t k = 0; k < n; k++) {
+        PyObject *x = access_item(access, k);
+        enum access_item item = read_item(x);
+        if (item == ITEM_ELLIPSIS && found >> ITEM_ELLIPSIS & 1)
+            item = ITEM_OTHER;
+        found |= 1u << item;
+        access->items[k < ACCESS_ITEMS ? k : ACCESS_ITEMS] = (unsigned char)item;
+        if (item == ITEM_SLICE || item == ITEM_INTEGER) {
+            fits = fits && axis < ndim &&
+                   (item == ITEM_SLICE ? apply_slice(view, x, shape[axis], strides[axis])
+                                       : apply_integer(view, x, shape[axis], strides[axis]));
+            axis++;
+            n_axes++;
+        } else if (item >= ITEM_ARRAY) {
+            fits = false;
+            n_axes += item == ITEM_ARRAY ? access_axes(x) : 0;
+        } else if (fits && item == ITEM_NEW_AXIS) {
+            keep_axis(view, 1, 0);
+        } else if (fits) {
+            axis = keep_axes(view, np_array, axis, ndim - count_axes(access, k + 1));
+        }
+    }
+    if (fits && axis < ndim)
+        keep_axes(view, np_array, axis, ndim);
+    access->found = found;
+    access->n_axes = n_axes;
+    return fits;
+}
+
 void access_read(struct access *access, PyObject *a, PyObject *key, bool is_ready)
 {
     const PyArrayObject *np_array = np_array_of(a);
+    bool is_tuple = PyTuple_CheckExact(key);
+    Py_ssize_t n = is_tuple ? Py_SIZE(key) : 1;
+    bool fits = is_ready && n + PyArray_NDIM(np_array) <= DIRECT_NDIM;
     access->key = key;
-    access->is_tuple = PyTuple_CheckExact(key);
-    access->n = access->is_tuple ? Py_SIZE(key) : 1;
-    read_items(access);
-    if (access_has(access, ITEM_COPIED) || access_has(access, ITEM_OTHER) ||
-        access->n > ACCESS_ITEMS || access->n_axes > PyArray_NDIM(np_array) ||
-        access->n_ellipses > 1)
+    access->is_tuple = is_tuple;
+    access->n = n;
+    access->view.data = data_address(np_array);
+    access->view.ndim = 0;
+    fits = is_tuple ? read_items(access, np_array, n, fits)
+                    : read_items(access, np_array, 1, fits);
+    if (fits)
+        access->kind = access->view.ndim == 0 && !access_has(access, ITEM_ELLIPSIS)
+                           ? ACCESS_ELEMENT
+                           : ACCESS_VIEW;
+    else if (access_has(access, ITEM_COPIED) || access_has(access, ITEM_OTHER) ||
+             n > ACCESS_ITEMS || access->n_axes > PyArray_NDIM(np_array))
         access->kind = ACCESS_NUMPY;
-    else if (access->n_arrays > 0)
+    else if (access_has(access, ITEM_ARRAY))
         access->kind = is_array(key) && access_mask(key) ? ACCESS_MASK : ACCESS_GATHER;
-    else if (!is_ready || !find_view(access, queue_ready(a)))
-        access->kind = ACCESS_BASIC;
     else
-        access->kind =
-            access->view.ndim == 0 && access->n_ellipses == 0 ? ACCESS_ELEMENT : ACCESS_VIEW;
+        access->kind = ACCESS_BASIC;
 }
 
 bool access_may_record(const struct access *access, PyObject *a, bool is_waiting)

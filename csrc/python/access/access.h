@@ -40,7 +40,6 @@ struct access {
     unsigned found;    /* a bit for each enum access_item */
     Py_ssize_t n;      /* items; those from ACCESS_ITEMS on share a place */
     Py_ssize_t n_axes; /* that the items index, without an Ellipsis */
-    int n_arrays, n_ellipses;
     unsigned char items[ACCESS_ITEMS + 1];
     struct view view; /* of an ELEMENT or a VIEW */
 };
@@ -99,10 +98,9 @@ static inline int access_axes(PyObject *item)
 }
 
 /* Return the NumPy array of a key that is one array, which is computed, or NULL. */
-static inline PyArrayObject *access_vector(const struct access *access)
+static inline PyArrayObject *access_vector(PyObject *key)
 {
-    bool is_vector = is_array(access->key) && queue_is_free(access->key);
-    return is_vector ? queue_ready(access->key) : NULL;
+    return is_array(key) && queue_is_free(key) ? queue_ready(key) : NULL;
 }
 
 /* Check whether NumPy's item of an array is a view of it. */

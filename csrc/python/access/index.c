@@ -264,8 +264,7 @@ static void read_key(struct index *index, PyObject *a, const struct access *acce
 int index_read(PyObject *a, const struct access *access, struct index *index)
 {
     memset(index, 0, offsetof(struct index, strides));
-    if (!access_selects(access) || access->n_arrays > MX_MAX_INDICES ||
-        !source_read_array(a, &index->table))
+    if (!access_selects(access) || !source_read_array(a, &index->table))
         return 0;
     if (!read_whole_mask(index, a, access) && index->n == 0 && !PyErr_Occurred())
         read_key(index, a, access);

@@ -105,27 +105,18 @@ static bool read_number(PyObject *value, int row, char *number)
 
 /* Write `number`, or `value` if it is NULL.  Return 1, 0 if the elements are not written
  * immediately, or -1 with an exception set. */
-static int put_now(PyObject *a, int row, const struct access *access, PyObject *value,
-                   const char *number)
+static int put_now(int row, const struct access *access, PyObject *value, const char *number)
 {
     _Alignas(16) char cast[16];
     npy_intp itemsize = dtype_itemsizes[row];
-    PyArrayObject *from = number ? NULL : ready_array(value, row), *vector;
-    switch (access->kind) {
-    case ACCESS_ELEMENT:
-    case ACCESS_VIEW:
-        if (from)
-            return put_array(&access->view, from, itemsize);
-        if (!number && !read_number(value, row, cast))
-            return PyErr_Occurred() ? -1 : 0;
-        return put_number(&access->view, number ? number : cast, itemsize);
-    case ACCESS_MASK:
-    case ACCESS_GATHER:
-        vector = number || from ? access_vector(access) : NULL;
-        return vector && vectors_put(queue_ready(a), row, vector, number, from);
-    default:
+    PyArrayObject *from = number ? NULL : ready_array(value, row);
+    if (access->kind > ACCESS_VIEW)
         return 0;
-    }
+    if (from)
+        return put_array(&access->view, from, itemsize);
+    if (!number && !read_number(value, row, cast))
+        return PyErr_Occurred() ? -1 : 0;
+    return put_number(&access->view, number ? number : cast, itemsize);
 }
 
 /* -- Recorded ---------------------------------------------------------------------- */
@@ -257,7 +248,7 @@ __attribute__((noinline)) static int put_any(PyObject *a, int row, PyObject *key
     struct access access;
     struct span span;
     access_read(&access, a, key, row >= 0);
-    int status = row < 0 ? 0 : put_now(a, row, &access, value, number);
+    int status = row < 0 ? 0 : put_now(row, &access, value, number);
     if (status != 0)
         return status < 0 ? -1 : 0;
     span_begin(&span, SPAN_OPERATION, "setitem");
@@ -266,6 +257,17 @@ __attribute__((noinline)) static int put_any(PyObject *a, int row, PyObject *key
         span.elements = count_selected(a, &access);
     span_end(&span, value, key, NULL);
     return status;
+}
+
+/* Assign to what one array selects. */
+__attribute__((noinline)) static int put_vector(PyObject *a, int row, PyObject *key,
+                                                PyObject *value, const char *number)
+{
+    PyArrayObject *vector = access_vector(key);
+    PyArrayObject *from = number ? NULL : ready_array(value, row);
+    if (vector && (number || from) && vectors_put(queue_ready(a), row, vector, number, from))
+        return 0;
+    return put_any(a, row, key, value, number);
 }
 
 int put_by_key(PyObject *a, PyObject *key, PyObject *value)
@@ -278,7 +280,8 @@ int put_by_key(PyObject *a, PyObject *key, PyObject *value)
     bool is_number = scalars_read(value, row, number);
     char *element = is_number ? access_find_element(queue_ready(a), key) : NULL;
     if (!element)
-        return put_any(a, row, key, value, is_number ? number : NULL);
+        return (is_array(key) ? put_vector : put_any)(a, row, key, value,
+                                                      is_number ? number : NULL);
     memcpy(element, number, (size_t)dtype_itemsizes[row]);
     return 0;
 }

@@ -24,21 +24,10 @@ static inline int row_to_take(PyObject *a)
 /* Return 1, 0 if the elements are not taken immediately, or -1 with an exception set. */
 static int take_now(PyObject *a, int row, const struct access *access, PyObject **item)
 {
-    PyArrayObject *vector;
-    switch (access->kind) {
-    case ACCESS_ELEMENT:
-        *item = scalars_new(row, access->view.data);
-        break;
-    case ACCESS_VIEW:
-        *item = recycle_view(a, &access->view);
-        break;
-    case ACCESS_MASK:
-    case ACCESS_GATHER:
-        vector = access_vector(access);
-        return vector ? vectors_take(queue_ready(a), row, vector, item) : 0;
-    default:
+    if (access->kind > ACCESS_VIEW)
         return 0;
-    }
+    *item = access->kind == ACCESS_ELEMENT ? scalars_new(row, access->view.data)
+                                           : recycle_view(a, &access->view);
     return *item ? 1 : -1;
 }
 
@@ -125,7 +114,7 @@ __attribute__((noinline)) static PyObject *take_unwrapped(PyObject *a, PyObject 
 static PyObject *take_by_numpy(PyObject *a, const struct access *access)
 {
     bool is_basic = access_is_basic(access);
-    if (!is_basic && (access->is_tuple || access->n_arrays > 0))
+    if (!is_basic && (access->is_tuple || access_has(access, ITEM_ARRAY)))
         return take_unwrapped(a, access->key);
     return adopt_item(a, take_held(a, access->key, is_basic));
 }
@@ -151,6 +140,13 @@ static PyObject *end_item(struct span *span, PyObject *key, PyObject *item)
     return span_end(span, item, key, item);
 }
 
+/* Take an item by an integer or the name of a field, when nothing waits for the array. */
+__attribute__((noinline)) static PyObject *take_simple(PyObject *a, PyObject *key)
+{
+    PyObject *item = adopt_item(a, take_held(a, key, false));
+    return is_standard(a) ? convert_standard(item, 0) : item;
+}
+
 /* Take what is not one element.  This function is separate because it needs many registers,
  * which take time to save. */
 __attribute__((noinline)) static PyObject *take_any(PyObject *a, int row, PyObject *key)
@@ -158,6 +154,9 @@ __attribute__((noinline)) static PyObject *take_any(PyObject *a, int row, PyObje
     struct access access;
     struct span span;
     PyObject *item = NULL;
+    bool is_simple = PyLong_CheckExact(key) || PyUnicode_CheckExact(key);
+    if (row < 0 && is_simple && !profile_is_on && !queue_writes(a))
+        return take_simple(a, key);
     access_read(&access, a, key, row >= 0);
     if (row >= 0 && take_now(a, row, &access, &item) != 0)
         return item;
@@ -165,11 +164,23 @@ __attribute__((noinline)) static PyObject *take_any(PyObject *a, int row, PyObje
     return end_item(&span, key, take_slowly(a, &access));
 }
 
+/* Take what one array selects. */
+__attribute__((noinline)) static PyObject *take_vector(PyObject *a, int row, PyObject *key)
+{
+    PyArrayObject *vector = access_vector(key);
+    PyObject *item = NULL;
+    if (vector && vectors_take(queue_ready(a), row, vector, &item) != 0)
+        return item;
+    return take_any(a, row, key);
+}
+
 PyObject *take_by_key(PyObject *a, PyObject *key)
 {
     int row = row_to_take(a);
     const char *element = row < 0 ? NULL : access_find_element(queue_ready(a), key);
-    return element ? scalars_new(row, element) : take_any(a, row, key);
+    if (element)
+        return scalars_new(row, element);
+    return row >= 0 && is_array(key) ? take_vector(a, row, key) : take_any(a, row, key);
 }
 
 /* -- Iteration --------------------------------------------------------------------- */
