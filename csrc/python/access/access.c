@@ -61,7 +61,8 @@ __attribute__((noinline)) static int keep_axes(struct view *view, const PyArrayO
 }
 
 /* Apply a slice to an axis.  Return false if Python refuses it. */
-static bool apply_slice(struct view *view, PyObject *slice, npy_intp length, npy_intp stride)
+static inline __attribute__((always_inline)) bool
+apply_slice(struct view *view, PyObject *slice, npy_intp length, npy_intp stride)
 {
     Py_ssize_t start, stop, step = 1;
     npy_intp n;
