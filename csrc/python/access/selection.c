@@ -49,7 +49,7 @@ static bool is_for_device(const struct source *mask, const struct source *from)
            (!from || memory_of(root_of(from->array)->unprepared));
 }
 
-/* Do the same as select_elements() on the device. */
+/* Do the same as selection_take() on the device. */
 static int select_on_device(const struct source *mask, const struct source *from,
                             PyObject **out)
 {
@@ -122,8 +122,7 @@ static int select_computed(const struct source *mask, const struct source *from,
     return status;
 }
 
-/* Select elements of an array or, if it is NULL, positions.  Return as select_computed(). */
-static int select_elements(PyObject *mask, PyObject *a, PyObject **out)
+int selection_take(PyObject *a, PyObject *mask, PyObject **out)
 {
     struct source where, array, *from = a ? &array : NULL;
     *out = NULL;
@@ -144,27 +143,17 @@ static int select_elements(PyObject *mask, PyObject *a, PyObject **out)
     return 0;
 }
 
-int selection_take(PyObject *a, PyObject *mask, PyObject **out)
-{
-    return select_elements(mask, a, out);
-}
-
-/* Find the positions in a flat mask.  Return 1, 0 or -1. */
-static int find_positions(PyObject *mask, PyObject **out)
-{
-    return select_elements(mask, NULL, out);
-}
-
 PyObject *selection_positions(PyObject *mask)
 {
     PyObject *positions;
-    return find_positions(mask, &positions) > 0 ? positions : NULL;
+    return selection_take(NULL, mask, &positions) > 0 ? positions : NULL;
 }
 
 PyObject *selection_nonzero(PyObject *mask)
 {
     PyObject *positions = NULL;
-    int status = PyArray_NDIM(np_array_of(mask)) == 1 ? find_positions(mask, &positions) : 0;
+    int status =
+        PyArray_NDIM(np_array_of(mask)) == 1 ? selection_take(NULL, mask, &positions) : 0;
     if (status < 0)
         return NULL;
     if (status == 0) {
@@ -182,7 +171,7 @@ static PyObject *positions(PyObject *module, PyObject *mask)
 {
     (void)module;
     PyObject *out;
-    int status = is_array(mask) ? find_positions(mask, &out) : 0;
+    int status = is_array(mask) ? selection_take(NULL, mask, &out) : 0;
     if (status == 0)
         Py_RETURN_NOTIMPLEMENTED;
     return status < 0 ? NULL : out;

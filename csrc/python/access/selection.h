@@ -2,8 +2,8 @@
 #pragma once
 #include "python/base/numpy.h"
 
-/* Select a[mask] into *out, for a mask of the shape of `a`.  Return 1, 0 if NumPy has to
- * select, or -1 with an exception set. */
+/* Select a[mask] into *out, for a mask of the shape of `a`, or the positions in the flat mask
+ * if `a` is NULL.  Return 1, 0 if NumPy has to select, or -1 with an exception set. */
 int selection_take(PyObject *a, PyObject *mask, PyObject **out);
 
 /* Return a new reference to the positions in a flat mask that is large and in C order, or NULL,
