@@ -69,6 +69,11 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
         return (named, (self.__wrapped__,)) if by_name else self.__name__
 
 
+def is_numpys(function: numpy.ufunc) -> bool:
+    """Check whether a ufunc is NumPy's own, which has its name in NumPy."""
+    return vars(numpy).get(function.__name__) is function
+
+
 def named(wrapped: numpy.ufunc) -> ufunc:
     """Return the mxnp ufunc of a NumPy ufunc. There is one for each."""
     known = _known.get(wrapped)

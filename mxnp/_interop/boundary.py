@@ -18,6 +18,7 @@ from typing import Any
 import numpy
 
 from mxnp._array.ndarray import MixedSubclass
+from mxnp._array.ufunc import is_numpys
 from mxnp._bridge import (
     Function,
     patch_array_classes,
@@ -106,11 +107,11 @@ def _function_of_mxnp(function: Any) -> Any:
     if isinstance(function, Function):
         return function
     if isinstance(function, numpy.ufunc):
-        is_numpys = vars(numpy).get(function.__name__) is function
+        is_found = is_numpys(function)
     else:
         module = str(getattr(function, "__module__", ""))
-        is_numpys = module.partition(".")[0] == "numpy"
-    return find_counterpart(function) if is_numpys else function
+        is_found = module.partition(".")[0] == "numpy"
+    return find_counterpart(function) if is_found else function
 
 
 def load() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy
 
 from mxnp._array.ndarray import ndarray, unwrap, wrap
-from mxnp._array.ufunc import named, ufunc
+from mxnp._array.ufunc import is_numpys, named, ufunc
 from mxnp._bridge import (
     Function,
     Lookup,
@@ -84,7 +84,7 @@ def find_counterpart(value: Any, module: str = "numpy") -> Any:
         known = wrap_function(value, module)
     else:
         return value
-    if not isinstance(value, numpy.ufunc) or value is vars(numpy).get(value.__name__):
+    if not isinstance(value, numpy.ufunc) or is_numpys(value):
         _counterparts[value] = known  # not ufuncs that the program makes
     return known
 
@@ -108,7 +108,7 @@ def _row_of(original: Any, module: str) -> str:
     """Return the name of the row of a NumPy function, or "" for a ufunc without one."""
     name = str(getattr(original, "__name__", None))
     if isinstance(original, numpy.ufunc):
-        return name if vars(numpy).get(name) is original else ""
+        return name if is_numpys(original) else ""
     return f"{module}.{name}".removeprefix("numpy.")
 
 
