@@ -323,7 +323,10 @@ bool queue_is_eager(npy_intp size) { return is_lone(size) && ++n_eager % RECORD_
 
 bool queue_is_eager_first(npy_intp size)
 {
-    return is_lone(size) && (n_eager + 1) % RECORD_EVERY != 0 && queue_is_eager(size);
+    if (!is_lone(size) || (n_eager + 1) % RECORD_EVERY == 0)
+        return false;
+    n_eager++;
+    return true;
 }
 
 static void note_flush(size_t n_operations)
