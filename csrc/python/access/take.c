@@ -68,6 +68,12 @@ static PyObject *adopt_item(PyObject *a, PyObject *item)
     return convert_adopt_array(item, &call_args);
 }
 
+/* Steal a reference to an item.  Return an array of the standard if `a` is one. */
+static PyObject *keep_standard(PyObject *a, PyObject *item)
+{
+    return is_standard(a) ? convert_standard(item, 0) : item;
+}
+
 /* Return a new reference to NumPy's item.  A view needs only allocated memory, not computed
  * elements. */
 static PyObject *find_item(PyObject *a, PyObject *index, bool is_basic)
@@ -129,7 +135,7 @@ __attribute__((noinline)) static PyObject *take_slowly(PyObject *a, const struct
         return NULL;
     if (status == 0)
         item = take_by_numpy(a, access);
-    return is_standard(a) ? convert_standard(item, 0) : item;
+    return keep_standard(a, item);
 }
 
 /* End the span of an item.  Only copies count, not views or the IndexError that ends a loop. */
@@ -144,11 +150,11 @@ static PyObject *end_item(struct span *span, PyObject *key, PyObject *item)
 __attribute__((noinline)) static PyObject *take_simple(PyObject *a, PyObject *key)
 {
     PyObject *item = adopt_item(a, take_held(a, key, false));
-    return is_standard(a) ? convert_standard(item, 0) : item;
+    return keep_standard(a, item);
 }
 
-/* Take what is not one element.  This function is separate because it needs many registers,
- * which take time to save. */
+/* Take elements by a key other than plain integers.  This function is separate because it needs
+ * many registers, which take time to save. */
 __attribute__((noinline)) static PyObject *take_any(PyObject *a, int row, PyObject *key)
 {
     struct access access;
@@ -164,7 +170,7 @@ __attribute__((noinline)) static PyObject *take_any(PyObject *a, int row, PyObje
     return end_item(&span, key, take_slowly(a, &access));
 }
 
-/* Take what one array selects. */
+/* Take the elements that one array selects. */
 __attribute__((noinline)) static PyObject *take_vector(PyObject *a, int row, PyObject *key)
 {
     PyArrayObject *vector = access_vector(key);
@@ -212,7 +218,7 @@ static PyObject *take_row(PyObject *a, Py_ssize_t i)
         return NULL;
     span_note_numpy();
     PyObject *item = adopt_item(a, PySequence_GetItem(np_array, i));
-    return is_standard(a) ? convert_standard(item, 0) : item;
+    return keep_standard(a, item);
 }
 
 PyObject *take_by_position(PyObject *a, Py_ssize_t i)
