@@ -81,12 +81,14 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Any:
     """Keep Python's garbage collector from visiting the many objects that describe tests."""
+    collects = gc.isenabled()
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
-        gc.enable()
+        if collects:
+            gc.enable()
 
 
 @pytest.fixture

@@ -618,6 +618,13 @@ def test_sampler_repeats_the_statement():
 # -- Summaries ------------------------------------------------------------------------
 
 
+def page_of(made, folder):
+    """Return the page of a report."""
+    path = folder / "page.md"
+    markdown.write(made, path)
+    return path.read_text()
+
+
 def test_slower_cases_are_listed_first(tmp_path, capsys):
     def timing(median, base=1.0):
         return clock.Timing(
@@ -634,9 +641,7 @@ def test_slower_cases_are_listed_first(tmp_path, capsys):
         "command", "now", 1.0, {"cores": "4 usable, of 4"}, {"before": [1.5]}, versions, versions,
         {"jax": "No module named 'jax'"}, rows,
     )  # fmt: skip
-    path = tmp_path / "page.md"
-    markdown.write(made, path)
-    page = path.read_text()
+    page = page_of(made, tmp_path)
     assert "### Slower than numpy: 1 of 2" in page
     assert "| chains | of a test float64 | 50: 0.80 |" in page
     assert "### Slower than torch: 1 of 2" in page
@@ -696,9 +701,7 @@ def test_many_rows_are_tables_by_size(monkeypatch, tmp_path, capsys):
         "command", "now", 1.0, {"cores": "1 usable, of 4"}, {"before": [0.5]},
         {"numpy": "1", "mxnp": "1"}, {"numpy": "1", "mxnp": "1, 2"}, {}, rows,
     )  # fmt: skip
-    path = tmp_path / "page.md"
-    markdown.write(made, path)
-    page = path.read_text()
+    page = page_of(made, tmp_path)
     assert "| 1 | 128 | 1.00, 1 of 2 | 1.00, 1 of 2 | 0.50 |" in page
     assert "| fast | float64 | 2 | 4.00 | 0.94 |" in page
     assert "The tables of the suites below list them." in page
