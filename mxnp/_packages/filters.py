@@ -155,7 +155,7 @@ def erosion(entry: Entry, *args: Any) -> Any:
     inputs = (0,) if mask is None else (0, 2)
     if asks_for_places or not _divide_around(entry, args, inputs, places, note):
         return NotImplemented
-    return int(any(changed))
+    return int(bool(changed))
 
 
 def windows(entry: Entry, a: Any, size: Any) -> Any:
@@ -229,7 +229,7 @@ def _adds_offset_last(transform: Callable[..., Any]) -> bool | None:
 
 
 def transform(entry: Entry, *args: Any) -> Any:
-    """Divide an interpolation at given coordinates, or at those of a matrix."""
+    """Divide an interpolation at coordinates, given or computed from a matrix."""
     a, mapping, at, matrix, offset, out = args[:6]
     if mapping is not None or not is_plain(a) or not can_write(out, (a, at)):
         return NotImplemented

@@ -241,7 +241,7 @@ static Py_ssize_t count_selected(PyObject *a, const struct access *access)
     return size;
 }
 
-/* Assign to what is not one element. */
+/* Assign to the elements that a key other than plain integers selects. */
 __attribute__((noinline)) static int put_any(PyObject *a, int row, PyObject *key,
                                              PyObject *value, const char *number)
 {
@@ -259,7 +259,7 @@ __attribute__((noinline)) static int put_any(PyObject *a, int row, PyObject *key
     return status;
 }
 
-/* Assign to what one array selects. */
+/* Assign to the elements that one array selects. */
 __attribute__((noinline)) static int put_vector(PyObject *a, int row, PyObject *key,
                                                 PyObject *value, const char *number)
 {

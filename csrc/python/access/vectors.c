@@ -100,8 +100,8 @@ static void compact(char *out, npy_intp n, PyArrayObject *mask, PyArrayObject *f
     npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0);
     npy_intp from_step = PyArray_STRIDE(from, 0);
     if (itemsize == 8 && step == 1 && from_step == 8) {
-        /* Each element is copied, and the next one replaces it unless the mask is true: there
-         * is no branch to predict. */
+        /* The loop has no branch.  Each element is copied, and where the mask is false, the
+         * next one replaces it. */
         for (npy_intp i = 0, k = 0; i < length && k < n; i++) {
             memcpy(out + 8 * k, data + 8 * i, 8);
             k += is_true[i] != 0;

@@ -53,7 +53,7 @@ typedef bool number_test(PyObject *const *args, size_t n);
 struct function {
     PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
     vector_call call;                /* function_vectorcall, or call_first */
-    PyObject *row;                   /* the name of its row until it is prepared, then NULL */
+    PyObject *row;                   /* its row's name, or None; NULL once it is prepared */
     direct_call *direct;             /* called when all arrays are small, or NULL */
     bool takes_axis;                 /* by `direct`, as its second argument */
     number_test *gives_number;       /* for an array, or NULL: see direct/functions.c */

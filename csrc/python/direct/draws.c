@@ -262,10 +262,9 @@ PyMethodDef draws_methods[] = {
      "the RandomState that keeps one of two normal numbers. Return whether it did. If not, or "
      "if it returns NotImplemented, NumPy has to draw."},
     {"replace_state", replace_state, METH_VARARGS,
-     "replace_state(generator, capsule, before, after, /)\n--\n\n"
-     "Give the bit generator of a capsule the state of `after`, if it has the state of "
-     "`before`. "
-     "Return whether it had. No code of the program runs in between."},
+     "replace_state(name, capsule, before, after, /)\n--\n\n"
+     "Set the state in a capsule to the one in `after`, if it equals the one in `before`. "
+     "Return whether it did. No code of the program runs in between."},
     {"has_samplers", has_samplers, METH_O,
      "has_samplers(version)\n--\n\nReturn whether the build has the samplers of this NumPy."},
     {NULL, NULL, 0, NULL},
