@@ -425,6 +425,20 @@ def test_auto_leaves_arrays_where_they_are(name: str) -> None:
         assert _bridge.is_on_device(y)
 
 
+@pytest.mark.parametrize("dtype", ["complex128", "complex64", "int64", "float64"])
+def test_auto_updates_an_array_that_waits(dtype: str) -> None:
+    """The question of where the array is computed gives it memory."""
+    values = numpy.arange(N)[::-1].astype(dtype)
+    indices = numpy.arange(N) * 7 % N
+    expected = values + values
+    numpy.maximum.at(expected, indices, values)
+    with np.device("auto"):
+        x, places = np.array(values), np.array(indices)
+        updated = x + x
+        np.maximum.at(updated, places, x)
+        assert numpy.array_equal(updated, expected)
+
+
 def test_auto_copies_few_elements_for_a_large_result() -> None:
     position = np.array(numpy.linspace(0.0, 1.0, 400))
     with np.device("auto"):

@@ -274,6 +274,8 @@ int index_read(PyObject *a, const struct access *access, struct index *index)
         return 0;
     index->indexing.n = index->n;
     index->table.np_array = (PyArrayObject *)index->view;
+    index->at =
+        data_address(index->table.np_array) - data_address(np_array_of((PyObject *)root_of(a)));
     return settle_shape(index);
 }
 

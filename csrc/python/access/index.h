@@ -21,6 +21,7 @@ struct index {
     struct mx_indexing indexing;
     PyObject *view; /* the NumPy array of the view, with a reference */
     struct source table;
+    intptr_t at; /* where the view begins, in bytes from the first element of its root */
     struct shape block, shape; /* of the index arrays broadcast together; of the result */
     int block_at, n_rest;
     int rest[MX_MAX_NDIM];         /* axes of the view that no array indexes */

@@ -124,6 +124,8 @@ void indexing_table(struct mx_operand *operand, const struct index *index,
     operand->itemsize = dtype_itemsizes[index->table.code];
     operand->dtype = index->table.code;
     record_memory(operand, &index->table, site);
+    if (operand->buffer) /* it may have moved since the view was made, when it got memory */
+        operand->at = index->at;
     memcpy(operand->strides, index->strides,
            (size_t)index->shape.ndim * sizeof *operand->strides);
 }
