@@ -303,14 +303,9 @@ LANES = {
             for setting in ("MXNP_FUSE=1", "MXNP_FUSE=0", "MXNP_NUM_THREADS=3")
         ),
     ),
-    # Deselected are tests that count all pending or completed operations, which other
-    # threads change, and a test of sums whose last bits depend on what is fused.
     "parallel": full(
         3600,
         "pytest --slow --quiet --parallel-threads=4 --iterations=1"
-        " --deselect tests/engine/test_order.py::test_arrays_exported_while_operations_wait"
-        " --deselect tests/engine/test_pairs.py::test_bools_that_are_counted_are_not_written"
-        " --deselect tests/routines/test_reductions.py::test_sums_are_the_same_every_time"
         " tests/array/test_{array,at,classes}.py tests/suites/array_api/test_standard.py"
         " tests/engine/test_{elementwise,order,pairs}.py tests/indexing/test_masks.py"
         " tests/routines",

@@ -1155,6 +1155,7 @@ def test_temporarily_shared_arrays() -> None:
 @pytest.mark.parametrize(
     "export", [numpy.from_dlpack, numpy.asarray, lambda x: numpy.asarray(memoryview(x))]
 )
+@pytest.mark.thread_unsafe(reason="it counts the operations of all threads")
 def test_arrays_exported_while_operations_wait(export: Any) -> None:
     """An array becomes shared although the queue refers to it during the export."""
     x = mxnp.array(numpy.ones(50000))
@@ -1179,6 +1180,7 @@ def test_arrays_exported_while_operations_wait(export: Any) -> None:
     ],
     ids=["asarray", "memoryview", "asarray of it", "frombuffer", "readinto", "dlpack"],
 )
+@pytest.mark.thread_unsafe(reason="it counts the operations of all threads")
 def test_writes_to_an_export_come_after_recorded_reads(write: Any) -> None:
     x = mxnp.array(numpy.ones(200_000, "uint8"))
     y = x * 2

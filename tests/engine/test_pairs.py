@@ -120,6 +120,7 @@ def test_bools_are_counted_along_axes(turn: str, axis: Any) -> None:
     assert_same("f8", f"{program}out = (t ^ (t.sum(axis=0) > 9)).mean(axis={axis})")
 
 
+@pytest.mark.thread_unsafe(reason="it counts the operations of all threads")
 @needs_fusion
 def test_bools_that_are_counted_are_not_written() -> None:
     values = numpy.tile(numbers("f8", 1), 120)  # fewer are counted in memory

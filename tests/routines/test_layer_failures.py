@@ -19,6 +19,8 @@ import mxnp
 from mxnp import _bridge
 from mxnp._namespace.functions import ROWS, calls_of
 
+pytestmark = pytest.mark.thread_unsafe(reason="warnings are those of all threads")
+
 LAYER = [name for name, row in ROWS.items() if row.layer]
 ARRAY = re.compile(r"\b[fpnsijqubc][123]\b")
 ELEMENTS = {

@@ -79,6 +79,7 @@ def test_code_is_numpys(name: str) -> None:
     assert find_counterpart(original, module).layer
 
 
+@pytest.mark.thread_unsafe(reason="it replaces a layer of the process")
 def test_only_large_calls_run_over_mxnps_arrays() -> None:
     seen = []
     counterpart = find_counterpart(numpy.diff)
@@ -95,6 +96,7 @@ def fail(*args: Any) -> Any:
     raise AssertionError
 
 
+@pytest.mark.thread_unsafe(reason="it replaces a layer of the process")
 @pytest.mark.parametrize("kind", ["O", ">f8", "m8[s]", "subclass", "object"])
 def test_odd_arguments_are_left_to_numpy(kind: str) -> None:
     x: Any = mxnp.zeros(SIZE, kind if kind not in ("subclass", "object") else "f8")

@@ -45,6 +45,7 @@ SHIFTS: list[tuple[Any, Any]] = [
 ]
 
 
+@pytest.mark.thread_unsafe(reason="it counts the operations of all threads")
 @pytest.mark.parametrize(("shift", "axis"), SHIFTS)
 @pytest.mark.parametrize("layout", ["C", "F", "slice", "slice of F"])
 @pytest.mark.parametrize("is_waiting", [False, True])
@@ -105,6 +106,7 @@ def test_errors_are_those_of_numpy(shift: Any, axis: Any, error: Any) -> None:
     assert str(raised[0]) == str(raised[1])
 
 
+@pytest.mark.thread_unsafe(reason="it counts the operations of all threads")
 def test_a_program_of_rolls_runs_in_one_pass_per_step() -> None:
     """Rolls of arrays in memory do not run the operations that read these arrays."""
     x = mxnp.array(numbers())

@@ -181,6 +181,7 @@ def test_large_arrays(call: Any) -> None:
     assert texts == numpys
 
 
+@pytest.mark.thread_unsafe(reason="it counts the operations of all threads")
 def test_place_of_one_number_is_not_quadratic() -> None:
     """NumPy's `take` with mode "wrap" would count down to each index."""
     x = mxnp.zeros(400_000)

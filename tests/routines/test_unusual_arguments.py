@@ -13,6 +13,8 @@ from support.lanes import ON_GPU
 import mxnp
 from mxnp import _bridge
 
+pytestmark = pytest.mark.thread_unsafe(reason="warnings are those of all threads")
+
 N = 300_000  # recorded, also by reductions
 
 

@@ -30,6 +30,7 @@ MARKERS = (
     "sampled(n): n sets of parameters run always, and those that planted faults name; "
     f"the others run with --slow only. If parameters are combined, n is {SETS} by default",
     "needs(package, ...): runs where these packages are installed",
+    "thread_unsafe(reason): runs in one thread with pytest-run-parallel",
 )
 DESELECTED = pytest.StashKey[Counter[str]]()
 COLLECTED = pytest.StashKey[frozenset[str]]()  # the tests of the files of this run
