@@ -344,6 +344,29 @@ def test_two_operands_of_each_layout(name: str, dtypes: tuple[str, ...]) -> None
     agree(name, dtypes, PAIRS)
 
 
+@pytest.mark.parametrize("n", [1, 2, 10, 131, 5000, 20_000])
+@pytest.mark.parametrize("m", [1, 2, 5, 13])
+@pytest.mark.parametrize("kind", ["f8", "f4", "i8"])
+def test_powers_of_rows_with_an_exponent_each(
+    xp: Library, n: int, m: int, kind: str
+) -> Any:
+    """NumPy's iterator decides whether it computes a square as a product or as a power."""
+    bases = numpy.random.default_rng(n).random(n) * 10
+    bases[::7] *= -1
+    bases[3::11] = -numpy.inf
+    exponents = numpy.resize([2, 0.5, -1, 0, 1, 3], m)
+    if kind == "i8":
+        exponents = numpy.abs(exponents)
+    y = xp.array(exponents.astype(kind))
+    with numpy.errstate(all="ignore"):
+        return [
+            x ** y[:, None]
+            for x in map(
+                xp.array, (bases, bases.astype("f4"), numpy.tile(bases, (m, 1)))
+            )
+        ]
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
 def test_products_of_one_complex_number(shape: tuple[int, ...], dtype: str) -> None:

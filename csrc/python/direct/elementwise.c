@@ -186,6 +186,18 @@ static bool is_one_run(const struct operation *operation, const npy_intp *stride
     return true;
 }
 
+/* Check whether an input is repeated along some axes but not along all. */
+static bool is_partly_broadcast(const struct operation *operation, int number)
+{
+    bool repeats = false, moves = false;
+    for (int axis = 0; axis < operation->ndim; axis++)
+        if (operation->shape[axis] > 1) {
+            repeats |= operation->inputs[number].strides[axis] == 0;
+            moves |= operation->inputs[number].strides[axis] != 0;
+        }
+    return repeats && moves;
+}
+
 static bool read_operation(struct operation *operation, int op, PyObject *const *inputs,
                            int nin)
 {
@@ -210,7 +222,8 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
             return false;
         operation->is_flat &= is_one_run(operation, operation->inputs[i].strides);
     }
-    return true;
+    /* NumPy's iterator decides whether a loop has a single exponent: see call_record(). */
+    return op != MX_OP_power || !is_partly_broadcast(operation, 1);
 }
 
 /* Check for the operations of arithmetic.  NumPy reports all conditions that their loops meet,
