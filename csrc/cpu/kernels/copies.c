@@ -33,7 +33,15 @@ typedef struct {
 
 #define GATHER(n) SINGLY for (intptr_t i = 0; i < (n); i++)
 
-#define AT(type, base, stride) (*(type *)((base) + i * (stride)))
+/* Elements of NumPy's arrays may lie at any address. */
+#define UNALIGNED(type)                         \
+    struct __attribute__((packed)) any_##type { \
+        type value;                             \
+    };
+SIZES(UNALIGNED)
+
+#define ONE(type, at)          (((struct any_##type *)(void *)(at))->value)
+#define AT(type, base, stride) ONE(type, (base) + i * (stride))
 
 /* The C library copies long runs with one instruction, `rep movsb`.  On AMD's Zen this takes
  * ten times as long if the target begins less than 32 bytes after the source, apart from whole
@@ -69,7 +77,7 @@ static void copy_run(char *to, const char *from, size_t n)
         if (x_stride == size && y_stride == size)                                             \
             copy_run(y, x, (size_t)n * sizeof(type));                                         \
         else if (x_stride == 0 && y_stride == size && n > 0) {                                \
-            type value = *(type *)x;                                                          \
+            type value = ONE(type, x);                                                        \
             EACH(n) AT(type, y, size) = value;                                                \
         } else if (y_stride == size)                                                          \
             GATHER(n) AT(type, y, size) = AT(type, x, x_stride);                              \
@@ -112,7 +120,7 @@ static inline uint128 pick_uint128(uint8_t is_x, uint128 x, uint128 y)
         (void)data;                                                                       \
         if (n == 0)                                                                       \
             return;                                                                       \
-        type x0 = *(type *)x, y0 = *(type *)y;                                            \
+        type x0 = ONE(type, x), y0 = ONE(type, y);                                        \
         if (strides[0] != 1 || strides[3] != size || (x_stride && x_stride != size) ||    \
             (y_stride && y_stride != size))                                               \
             for (intptr_t i = 0; i < n; i++)                                              \
