@@ -134,6 +134,10 @@ try:
 
         _gc.freeze()
         _track_again(_objects)
+except ImportError as _error:
+    if _is_command and str(_error.name).startswith("MXNP_"):  # a wrong setting
+        _sys.exit(f"python -m mxnp: {_error}")
+    raise
 finally:
     del _objects
     if _collects:

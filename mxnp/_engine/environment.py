@@ -166,7 +166,7 @@ def check() -> None:
     Raises
     ------
     ImportError
-        If a value is wrong.
+        If a value is wrong. Its name begins with ``MXNP_``.
     """
     ours = sorted(name for name in os.environ if name.startswith("MXNP_"))
     problems = {name: text for name in ours if (text := _problem(name))}
@@ -176,7 +176,7 @@ def check() -> None:
         if name in VARIABLES and VARIABLES[name].if_wrong == _ERROR
     ]
     if errors:
-        raise ImportError("; ".join(errors))
+        raise ImportError("; ".join(errors), name="MXNP_")
     warned = os.environ.get("MXNP_WARNED", "").split()
     if problems:
         os.environ["MXNP_WARNED"] = " ".join({*warned, *problems})

@@ -66,7 +66,8 @@ class Setting:
         try:
             self.set(value)
         except ValueError as error:
-            raise ImportError(f"{variable} is {value!r}: {error}") from None
+            text = f"{variable} is {value!r}: {error}"
+            raise ImportError(text, name=variable) from None
 
 
 @frameless_members

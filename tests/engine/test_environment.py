@@ -30,6 +30,11 @@ def test_a_wrong_choice_is_an_error(name, value, message):
     end = end_of("-c", PROGRAM, **{name: value})
     assert end.status == 1
     assert end.err.splitlines()[-1].startswith(f"ImportError: {name} {message}")
+    for option in ("--help", "--info", "-V"):
+        end = end_of("-m", "mxnp", option, **{name: value})
+        assert (end.status, end.out) == (1, "")
+        assert end.err.startswith(f"python -m mxnp: {name} {message}")
+        assert end.err.count("\n") == 1
 
 
 @pytest.mark.slow
