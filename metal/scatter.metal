@@ -149,7 +149,7 @@ template <typename T> inline bool mx_join_neighbours(uint, thread T &) { return 
 /* -- Copies of the target ------------------------------------------------------------------ *
  * If the target has few elements, each threadgroup updates a copy of them in its own memory.
  * At the end it applies the elements of the copy to the target.  An element that was not
- * updated is the identity of the operation: -0.0 in a sum of floats. */
+ * updated is the identity of the operation: -0.0 in a sum of floats, and 1 in a product. */
 
 #define MX_COPY_BY(name)                                                         \
     template <typename T> inline void mx_copy_##name(threadgroup T *at, T value) \
@@ -165,20 +165,88 @@ MX_COPY_BY(and)
 MX_COPY_BY(or)
 MX_COPY_BY(xor)
 
+/* An update by a compare-exchange of the word of an element, as in mx_update().  If Op cannot
+ * join the element and the value, it exchanges them, and returns false. */
+template <typename Op, typename W, typename A, typename T>
+inline bool mx_copy_by_exchange(threadgroup T *at, thread T &value)
+{
+    threadgroup A *word = (threadgroup A *)at;
+    W before = atomic_load_explicit(word, memory_order_relaxed);
+    while (true) {
+        const T old = as_type<T>(before);
+        T both;
+        if (mx_isnan(old))
+            return true;
+        const bool joins = Op::join(old, value, &both);
+        const W after = as_type<W>(joins ? both : value);
+        if (after == before ||
+            atomic_compare_exchange_weak_explicit(word, &before, after, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+            value = old;
+            return joins;
+        }
+    }
+}
+
+struct mx_sums {
+    template <typename T> static bool join(T a, T b, thread T *both)
+    {
+        *both = a + b;
+        return true;
+    }
+};
+
 #ifndef MX_HAS_ATOMIC_FLOATS
 template <> inline void mx_copy_add<float>(threadgroup float *at, float value)
 {
-    threadgroup atomic_uint *word = (threadgroup atomic_uint *)at;
-    uint before = atomic_load_explicit(word, memory_order_relaxed);
-    bool is_done = false;
-    while (!is_done) {
-        uint after = as_type<uint>(as_type<float>(before) + value);
-        is_done = after == before ||
-                  atomic_compare_exchange_weak_explicit(
-                      word, &before, after, memory_order_relaxed, memory_order_relaxed);
-    }
+    mx_copy_by_exchange<mx_sums, uint, atomic_uint>(at, value);
 }
 #endif
+
+/* Whether a product may take the place of its factors.  If it becomes infinite, zero or
+ * subnormal, the products of an element with one factor after the other might not. */
+template <typename T> inline bool mx_joins(T, T, T) { return true; }
+/* -- also for double, where there is one -- */
+inline bool mx_joins(float a, float b, float product)
+{
+    return (mx_isfinite(product) && !mx_is_tiny(product)) || a == 0 || b == 0 ||
+           !mx_isfinite(a) || !mx_isfinite(b);
+}
+/* -- end of the functions for double -- */
+
+struct mx_products {
+    template <typename T> static bool join(T a, T b, thread T *both)
+    {
+        *both = mx_multiply(a, b);
+        return mx_joins(a, b, *both);
+    }
+};
+
+template <typename T> inline bool mx_copy_multiply(threadgroup T *at, thread T &value)
+{
+#ifdef MX_HAS_ATOMIC_ULONG
+    if constexpr (sizeof(T) == 8)
+        return mx_copy_by_exchange<mx_products, ulong, atomic_ulong>(at, value);
+    else
+#endif
+        return mx_copy_by_exchange<mx_products, uint, atomic_uint>(at, value);
+}
+
+/* Multiplies an element by its products of a copy, which has several for each element. */
+template <typename Op, typename T>
+inline void mx_multiply_copies(device uchar *memory, long offset, const threadgroup T *copies,
+                               uint n)
+{
+    T product = copies[0], both;
+    for (uint i = 1; i < n; i++) {
+        if (mx_products::join(product, copies[i], &both))
+            product = both;
+        else
+            mx_update<Op, T, true>(memory, offset, copies[i]);
+    }
+    if (product != T(1))
+        mx_update<Op, T, true>(memory, offset, product);
+}
 
 template <typename T> inline bool mx_has_bits(T a, T b) { return a == b; }
 /* -- also for double, where there is one -- */

@@ -11,8 +11,10 @@
 #define COPY_BYTES   ((int64_t)16 << 10) /* most of a copy: several threadgroups share a core */
 #define MOST_COPIES  1024                /* enough to keep a GPU busy */
 #define COPY_UPDATES 2048                /* least of a threadgroup with a copy */
-#define PACK_BYTES   16
-#define MOST_WINNERS 16 /* numbers for each value along which threads go */
+#define MOST_PLACES  32 /* of an element in a copy of products, for the lanes of a SIMD-group \
+                         */
+#define PACK_BYTES      16
+#define MOST_WINNERS    16 /* numbers for each value along which threads go */
 #define MANY_OF_ELEMENT 1024
 
 /* -- Updates ----------------------------------------------------------------------- */
@@ -362,9 +364,22 @@ struct copies {
     const char *update, *type; /* of the functions mx_copy_..., and of the elements */
     int itemsize;
     bool counts; /* the updates of each element, which have the same value */
-    int64_t n;   /* elements */
+    bool is_product;
+    int64_t n;    /* elements */
+    int64_t size; /* the same, rounded up so that few kernels are compiled */
+    int places;   /* of each element: a power of 2 */
     int64_t threadgroups;
 };
+
+/* Whether the device can exchange products in a copy.  NumPy rounds each product of halves. */
+static bool is_product(const struct mx_instruction *in)
+{
+    char kind = mx_dtype_get(output_of(in)->dtype)->kind;
+    int size = output_of(in)->itemsize;
+    return in->op == MX_OP_multiply && size >= 4 &&
+           size <= mx_device_used()->limits.atomic_bytes &&
+           (kind == 'f' || kind == 'i' || kind == 'u');
+}
 
 /* Chooses the type of a copy.  Elements of fewer than 32 bits are added as uint.  Halves are
  * not added in float: NumPy rounds each sum. */
@@ -376,6 +391,10 @@ static bool choose_type(struct copies *copies, const struct mx_instruction *in)
     copies->update = mx_atomics_name(in->op, dtype);
     if (value_of(in)->dtype != dtype || (size < 4 && !mx_atomics_is_integer(dtype)))
         return false;
+    if (is_product(in)) {
+        copies->is_product = true;
+        copies->update = "multiply";
+    }
     copies->counts = mx_atomics_is_integer(dtype) && size == 8 && mx_atomics_is_sum(in->op) &&
                      value_of(in)->is_value;
     if (copies->counts ||
@@ -408,6 +427,12 @@ static bool choose_copies(struct copies *copies, const struct mx_kernel *kernel,
         copies->threadgroups = n_updates / (copies->n + 1) / 4;
     if (copies->threadgroups > MOST_COPIES)
         copies->threadgroups = MOST_COPIES;
+    copies->size = copies->places = 1;
+    while (copies->size < copies->n)
+        copies->size *= 2;
+    while (copies->is_product && copies->places < MOST_PLACES &&
+           2 * copies->places * copies->size * copies->itemsize <= COPY_BYTES)
+        copies->places *= 2;
     return copies->threadgroups > 0 && copies->n * copies->itemsize <= COPY_BYTES;
 }
 
@@ -424,6 +449,10 @@ static void print_identity(struct mx_kernel *kernel, const struct copies *copies
     int64_t least = copies->itemsize == 8 ? INT64_MIN : INT32_MIN, bits = 0;
     if (is_sum_of(copies)) {
         mx_text_print(&kernel->text, "mx_negative(mx_cast<%s>(0))", copies->type);
+        return;
+    }
+    if (copies->is_product) {
+        mx_text_print(&kernel->text, "mx_cast<%s>(1)", copies->type);
         return;
     }
     switch (in->op) {
@@ -458,7 +487,7 @@ static void print_value_of_copy(struct mx_kernel *kernel, const struct copies *c
 /* Prints an update of a copy.  Lanes that update the same element join their values first,
  * unless the operation takes the same time for all lanes. */
 static void print_update_of_copy(struct mx_kernel *kernel, const struct copies *copies,
-                                 enum mx_scatter_pass pass)
+                                 enum mx_scatter_pass pass, int to)
 {
     struct mx_text *text = &kernel->text;
     int dtype = output_of(mx_kernel_instruction(kernel, 0))->dtype;
@@ -471,6 +500,14 @@ static void print_update_of_copy(struct mx_kernel *kernel, const struct copies *
                       target_of(kernel)->itemsize);
     mx_text_print(text, "        %s value = ", copies->type);
     print_value_of_copy(kernel, copies, pass);
+    if (copies->is_product) {
+        mx_text_print(text,
+                      ";\n        if (is_selected &&\n            "
+                      "!mx_copy_multiply(&copy[number * %d + thread_index %% %d], value))\n"
+                      "            mx_update<op0, %s, true>(m%d, target, value);\n",
+                      copies->places, copies->places, copies->type, to);
+        return;
+    }
     mx_text_print(text,
                   ";\n        if (%sis_selected)\n"
                   "            mx_copy_%s<%s>(&copy[number], value);\n",
@@ -486,6 +523,15 @@ static void print_end_of_copy(struct mx_kernel *kernel, const struct copies *cop
     struct mx_text *text = &kernel->text;
     const char *type = mx_device_type(output_of(in)->dtype);
     int dtype = output_of(in)->dtype;
+    if (copies->is_product) {
+        mx_text_print(text,
+                      "            mx_multiply_copies<op0, %s>(m%d, %s(args[%d]) + k * %d, "
+                      "&copy[k * %d], %d);\n",
+                      type, to, mx_kernel_offset_type(kernel),
+                      mx_kernel_arg(kernel, low_of_target(kernel)), target_of(kernel)->itemsize,
+                      copies->places, copies->places);
+        return;
+    }
     if (pass == MX_SCATTER_FINDS_LAST) {
         mx_text_print(text, "            mx_note_last(m%d + k * 4, element);\n", to);
         return;
@@ -525,13 +571,12 @@ static void print_copies(struct mx_kernel *kernel, const struct mx_status_words 
     struct mx_text *text = &kernel->text;
     const char *offset = mx_kernel_offset_type(kernel);
     const char *type = mx_device_type(output_of(in)->dtype);
-    int64_t n_updates = 1, size = 1;
+    int64_t n_updates = 1;
     for (int i = 0; i < kernel->ndim; i++)
         n_updates *= kernel->shape[i];
-    while (size < copies->n)
-        size *= 2; /* so that few kernels are compiled */
     if (pass != MX_SCATTER_FINDS_LAST && !mx_atomics_name(in->op, output_of(in)->dtype))
-        mx_steps_print_operation(kernel, MX_OP_add, "op0", type, type);
+        mx_steps_print_operation(kernel, copies->is_product ? in->op : MX_OP_add, "op0", type,
+                                 type);
     mx_work_estimate(kernel, mx_work_of_element(kernel) + MX_WORK_ATOMIC);
     mx_kernel_print_head(kernel, MX_THREADGROUPS, words);
     kernel->grid[0] = (size_t)copies->threadgroups;
@@ -539,9 +584,10 @@ static void print_copies(struct mx_kernel *kernel, const struct mx_status_words 
     int n = mx_kernel_arg(kernel, copies->n);
     mx_text_print(text,
                   "    threadgroup %s copy[%d];\n"
-                  "    for (uint k = thread_index; k < uint(args[%d]); k += %du)\n"
+                  "    for (uint k = thread_index; k < uint(args[%d]) * %d; k += %du)\n"
                   "        copy[k] = ",
-                  copies->type, (int)size, n, MX_KERNEL_THREADS);
+                  copies->type, (int)copies->size * copies->places, n, copies->places,
+                  MX_KERNEL_THREADS);
     print_identity(kernel, copies);
     mx_text_print(text,
                   ";\n    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
@@ -558,15 +604,19 @@ static void print_copies(struct mx_kernel *kernel, const struct mx_status_words 
     mx_text_print(text, "        is_selected = is_selected && is_here;\n");
     if (pass == MX_SCATTER_FINDS_LAST)
         print_number(kernel);
-    print_update_of_copy(kernel, copies, pass);
+    print_update_of_copy(kernel, copies, pass, to);
     mx_text_print(text,
                   "    }\n    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
-                  "    for (uint k = thread_index; k < uint(args[%d]); k += %du) {\n"
-                  "        const %s element = copy[k];\n"
-                  "        if (!mx_has_bits(element, ",
-                  n, MX_KERNEL_THREADS, copies->type);
-    print_identity(kernel, copies);
-    mx_text_print(text, "))\n");
+                  "    for (uint k = thread_index; k < uint(args[%d]); k += %du) {\n",
+                  n, MX_KERNEL_THREADS);
+    if (!copies->is_product) {
+        mx_text_print(text,
+                      "        const %s element = copy[k];\n"
+                      "        if (!mx_has_bits(element, ",
+                      copies->type);
+        print_identity(kernel, copies);
+        mx_text_print(text, "))\n");
+    }
     print_end_of_copy(kernel, copies, pass, to);
     mx_text_print(text, "    }\n}\n");
 }

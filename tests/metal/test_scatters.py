@@ -105,6 +105,45 @@ def test_floats(name: str, dtype: str) -> None:
         numpy.testing.assert_array_equal(ours, expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint32", "int64"])
+@pytest.mark.parametrize("slots", [1, 300, 7000])
+def test_products(dtype: str, slots: int) -> None:
+    """Products of few powers of two are exact, in any order."""
+    if not has(dtype):
+        pytest.skip("the device has no such dtype")
+    chance = numpy.random.default_rng(7)
+    a, places = numpy.full(slots, 3, dtype), chance.integers(-slots, slots, N)
+    factors = [2, 1] if dtype[0] == "u" else [2, -1]
+    values = numpy.ones(N, dtype)
+    values[: N // 50] = chance.choice(factors, N // 50)
+    special = {"f": [0.0, -0.0, numpy.inf], "i": [0], "u": [0]}[dtype[0]]
+    for last in (1, *special):
+        values[-1] = last
+        with numpy.errstate(invalid="ignore"):
+            expected, ours = update("multiply", a, places, values)
+        is_here = slots < 7000 and is_copied(dtype)
+        assert ("mx_copy_multiply" in core.gpu_text()) == is_here
+        assert_same_bits(ours, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("slots", [1, 300, 4000])
+def test_products_of_values_that_are_not_numbers(dtype: str, slots: int) -> None:
+    """The products with an element are numbers, whatever their order."""
+    if not has(dtype):
+        pytest.skip("the device has no such dtype")
+    great = int(0.7 * numpy.finfo(dtype).maxexp)
+    for sign in (1, -1):
+        for apart in (1, 32, 257, N // 3 - 1):
+            a = numpy.full(slots, 2.0 ** (-sign * great), dtype)
+            values = numpy.ones(N, dtype)
+            values[: 3 * apart : apart] = [-(2.0 ** (sign * great)), 2.0**sign, 1]
+            values[2 * apart] = 2.0 ** (sign * (great - 2))
+            expected, ours = update("multiply", a, numpy.arange(N) // N, values)
+            assert numpy.isfinite(expected[0])
+            assert_same_bits(ours, expected)
+
+
 @pytest.mark.parametrize("name", [*SUMS, "multiply", "maximum", "minimum", "fmax"])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("slots", [3, 5000])
