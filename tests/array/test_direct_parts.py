@@ -147,3 +147,22 @@ def test_the_memory_of_rolls() -> None:
     assert mxnp.roll(x, 1, 0).base is None
     mxnp.roll(x, 0, 0)[0] = 5
     assert x[0] == 0
+
+
+NUMBERS = [2, -3, 0, 300, 10**30, 0.3, -1e300, float("nan"), 1j, True, None]
+NUMBERS += [numpy.float32(0.3), numpy.float64(0.3), numpy.int8(2)]
+ARGUMENTS = {
+    "clip": lambda np, x, n: [np.clip(x, -1, n), x.clip(n, 40)],
+    "where": lambda np, x, n: [np.where(x > 1, x, n), np.where(x > 1, n, x)],
+    "fill": lambda np, x, n: [x.fill(n), x],
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:-1])
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_numbers_as_arguments(name: str, dtype: str) -> None:
+    for number in NUMBERS:
+        call = partial(lambda np, x, n: ARGUMENTS[name](np, x, n), n=number)
+        x = numbers((40,), dtype)
+        expected = outcome(numpy, call, x.copy())
+        assert_same(outcome(mxnp, call, mxnp.array(x)), expected, f"{number!r}")

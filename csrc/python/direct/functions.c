@@ -62,6 +62,17 @@ static bool is_immediate(const struct new_shape *shape)
     return shape->size < queue_threshold || queue_is_eager(shape->size);
 }
 
+/* Read a number as an element of an array, whose dtype NumPy also gives to numbers of Python.
+ * Return false if NumPy would choose another dtype, raise or warn. */
+static bool read_number(PyObject *x, int row, char *value)
+{
+    struct source source;
+    if (scalars_read(x, row, value))
+        return true;
+    return row != ROW_bool && source_read(x, &source) && source.code >= NTYPES &&
+           source_fits(&source, row) && source_value(&source, row, value);
+}
+
 static int new_array(int row, const struct new_shape *shape, char **data, PyObject **result)
 {
     PyObject *np_array = recycle_new(row, shape->ndim, shape->dims);
@@ -233,7 +244,7 @@ static int call_fill(PyObject *const *args, size_t n, PyObject **result)
         return 0;
     PyArrayObject *np_array = queue_ready(args[0]);
     int row = recycle_row(PyArray_DESCR(np_array));
-    if (row < 0 || !scalars_read(args[1], row, value))
+    if (row < 0 || !read_number(args[1], row, value))
         return 0;
     fill(args[0], row, value);
     root_of(args[0])->version++;
@@ -1150,9 +1161,7 @@ static int call_where(PyObject *const *args, size_t n, PyObject **result)
     data[0] = PyArray_BYTES(queue_ready(args[0]));
     for (int i = 1; i < 3; i++) {
         bool is_one = !is_array(args[i]);
-        if (is_one ? (row < ROW_float64 && row != ROW_int64) ||
-                         PyFloat_CheckExact(args[i]) != (row == ROW_float64) ||
-                         !scalars_read(args[i], row, values[i - 1])
+        if (is_one ? !read_number(args[i], row, values[i - 1])
                    : !is_small_contiguous(args[i]) ||
                          !same_shape(np_array_of(args[0]), np_array_of(args[i])) ||
                          recycle_row(PyArray_DESCR(np_array_of(args[i]))) != row)
@@ -1185,7 +1194,7 @@ static int call_clip(PyObject *const *args, size_t n, PyObject **result)
     data[0] = PyArray_BYTES(from);
     for (int i = 1; i < 3; i++) {
         bool is_number = !is_array(args[i]);
-        if (is_number ? !scalars_read(args[i], row, numbers[i - 1])
+        if (is_number ? !read_number(args[i], row, numbers[i - 1])
                       : !is_small_contiguous(args[i]) ||
                             PyArray_DESCR(np_array_of(args[i])) != PyArray_DESCR(from) ||
                             !same_shape(np_array_of(args[i]), from))
