@@ -65,8 +65,8 @@ static bool read_input(PyObject *x, struct input *input)
 }
 
 /* Check whether the axes of an array are in C order in memory: then NumPy's result is in C
- * order. */
-static bool is_in_c_order(const PyArrayObject *np_array)
+ * order.  NumPy goes through axes that all operands reverse from their ends. */
+static bool is_in_c_order(const PyArrayObject *np_array, bool may_reverse)
 {
     npy_intp last = NPY_MAX_INTP;
     if (is_c_contiguous(np_array))
@@ -75,6 +75,7 @@ static bool is_in_c_order(const PyArrayObject *np_array)
         npy_intp stride = PyArray_STRIDE(np_array, i);
         if (PyArray_DIM(np_array, i) == 1)
             continue;
+        stride = may_reverse ? Py_ABS(stride) : stride;
         if (stride <= 0 || stride > last)
             return false;
         last = stride;
@@ -142,6 +143,19 @@ static bool cast_array(struct input *input, int row, int number)
     return true;
 }
 
+/* Check for the operations of arithmetic.  NumPy reports all conditions that their loops meet,
+ * and results that are real numbers do not depend on the strides. */
+static bool is_arithmetic(int op)
+{
+    return op == MX_OP_add || op == MX_OP_subtract || op == MX_OP_multiply ||
+           op == MX_OP_divide || op == MX_OP_square || op == MX_OP_sqrt;
+}
+
+static bool is_real_arithmetic(const struct operation *operation)
+{
+    return is_arithmetic(operation->op) && !dtype_is_complex(operation->signature->out[0]);
+}
+
 /* Bring an input into the dtype of the loop and the shape of the result. */
 static bool prepare_input(struct operation *operation, int number)
 {
@@ -158,7 +172,8 @@ static bool prepare_input(struct operation *operation, int number)
     /* An axis of one element may have any stride, which NumPy passes to the loop. */
     bool is_contiguous = is_cast || (PyArray_NDIM(np_array) > 1 && is_c_contiguous(np_array));
     input->data = PyArray_BYTES(queue_ready(input->source.array));
-    if (is_cast ? !cast_array(input, row, number) : !is_in_c_order(np_array))
+    if (is_cast ? !cast_array(input, row, number)
+                : !is_in_c_order(np_array, is_real_arithmetic(operation)))
         return false;
     int first = operation->ndim - PyArray_NDIM(np_array);
     npy_intp stride = dtype_itemsizes[row]; /* of a contiguous array */
@@ -226,14 +241,6 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
     return op != MX_OP_power || !is_partly_broadcast(operation, 1);
 }
 
-/* Check for the operations of arithmetic.  NumPy reports all conditions that their loops meet,
- * and results that are real numbers do not depend on the strides. */
-static bool is_arithmetic(int op)
-{
-    return op == MX_OP_add || op == MX_OP_subtract || op == MX_OP_multiply ||
-           op == MX_OP_divide || op == MX_OP_square || op == MX_OP_sqrt;
-}
-
 /* The axes over which an operation goes, the innermost one first, with the strides of its
  * inputs and of the result. */
 struct axes {
@@ -263,7 +270,7 @@ static void choose_inner(const struct operation *operation, struct axes *axes)
 {
     intptr_t strides[MOST_IN + 1], length = axes->shape[0];
     if (axes->n < 2 || length >= SHORT_AXIS || axes->shape[1] <= length ||
-        dtype_is_complex(operation->signature->out[0]) || !is_arithmetic(operation->op))
+        !is_real_arithmetic(operation))
         return;
     memcpy(strides, axes->strides[0], sizeof strides);
     memcpy(axes->strides[0], axes->strides[1], sizeof strides);
@@ -386,30 +393,37 @@ int elementwise_call(int op, PyObject *const *inputs, int nin, PyObject **result
     return compute_new(&operation, result);
 }
 
-/* Check whether the loop is NumPy's, and is called once for contiguous arrays of one shape. */
-static bool is_one_loop(const struct operation *operation)
+/* Check whether a loop computes here what it computes for a recorded operation, and whether
+ * one thread does so as fast. */
+static bool is_as_recorded(const struct operation *operation)
 {
-    for (int i = 0; i < operation->nin; i++) {
-        const PyArrayObject *np_array = operation->inputs[i].source.np_array;
-        if (np_array && (array_size(np_array) != operation->size || !is_c_contiguous(np_array)))
-            return false;
-    }
-    return operation->signature->loop.function == operation->signature->numpys.function;
+    const struct signature *signature = operation->signature;
+    bool is_own = signature->loop.function != signature->numpys.function;
+    npy_intp nbytes = operation->size * dtype_itemsizes[signature->out[0]];
+    return !is_own || (signature->has_numpys_bits &&
+                       (nbytes <= QUEUE_LIGHT_BYTES || core->mx_thread_pool_size() == 1));
 }
 
 int elementwise_call_eager(int op, PyObject *const *inputs, int nin, PyObject **result)
 {
     struct operation operation;
-    npy_intp size = 0;
+    npy_intp size = 0, nbytes = 0;
     *result = NULL;
-    for (int i = 0; i < nin; i++)
-        if (is_array(inputs[i]) && array_size(np_array_of(inputs[i])) > size)
-            size = array_size(np_array_of(inputs[i]));
-    if (!queue_is_eager_first(size))
+    for (int i = 0; i < nin; i++) {
+        if (!is_array(inputs[i]))
+            continue;
+        const PyArrayObject *np_array = np_array_of(inputs[i]);
+        npy_intp n = array_size(np_array), itemsize = PyArray_ITEMSIZE(np_array);
+        size = n > size ? n : size;
+        nbytes = n * itemsize > nbytes ? n * itemsize : nbytes;
+    }
+    if (nbytes > QUEUE_LIGHT_BYTES && strcmp(core->mx_op_get(op)->result, "truth") == 0)
+        nbytes = size;
+    if (!queue_is_eager_first(size, nbytes))
         return 0;
     if (!read_operation(&operation, op, inputs, nin))
         return PyErr_Occurred() ? -1 : 0;
-    return is_one_loop(&operation) ? compute_new(&operation, result) : 0;
+    return is_as_recorded(&operation) ? compute_new(&operation, result) : 0;
 }
 
 /* -- Results in an array of the program ------------------------------------------------ */

@@ -214,14 +214,20 @@ static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
            device_call(DEVICE_MATMUL, PyTuple_Pack(2, a, b), result) != 0;
 }
 
+/* Compute a recorded operation immediately if its result is expected to be needed, or record
+ * it.  Return 1 with the result, 0 or -1. */
+static int compute_or_record(int op, PyObject *const *inputs, int nin, PyObject **result)
+{
+    int status = elementwise_call_eager(op, inputs, nin, result);
+    return status != 0 ? status : call_ufunc(NULL, op, inputs, nin, NULL, 1, result);
+}
+
 static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
 {
     PyObject *result, *inputs[] = {a, b};
     if (how.op == MX_OP_multiply && elide_exchanges(a, b))
         return call_binary(how, b, a);
-    if (is_for_queue(how.op, a, b) &&
-        (elementwise_call_eager(how.op, inputs, 2, &result) != 0 ||
-         call_ufunc(NULL, how.op, inputs, 2, NULL, 1, &result) != 0))
+    if (is_for_queue(how.op, a, b) && compute_or_record(how.op, inputs, 2, &result) != 0)
         return result;
     if (how.op == MX_NO_OP && call_matmul(a, b, &result))
         return result;
@@ -269,8 +275,7 @@ static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
 static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
 {
     PyObject *result = NULL;
-    if (queue_accepts(a) && (elementwise_call_eager(op, &a, 1, &result) != 0 ||
-                             call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0))
+    if (queue_accepts(a) && compute_or_record(op, &a, 1, &result) != 0)
         return result;
     if (prepare_operands(a, NULL) < 0)
         return NULL;
@@ -365,9 +370,11 @@ static int record_power(PyObject *a, PyObject *b, PyObject *out, PyObject **resu
 {
     PyObject *inputs[] = {a, b};
     int row = is_for_queue(MX_OP_power, a, b) ? power_row(a, b) : MX_NO_OP;
+    int nin = row == MX_OP_power ? 2 : 1;
     if (row == MX_NO_OP)
         return 0;
-    return call_ufunc(NULL, row, inputs, row == MX_OP_power ? 2 : 1, &out, 1, result);
+    return out ? call_ufunc(NULL, row, inputs, nin, &out, 1, result)
+               : compute_or_record(row, inputs, nin, result);
 }
 
 static PyObject *numpy_power(PyObject *a, PyObject *b)
@@ -441,7 +448,7 @@ static PyObject *array_compare(PyObject *a, PyObject *b, int row, int op)
     static const char *const reflected[] = {"__gt__", "__ge__", "__eq__",
                                             "__ne__", "__lt__", "__le__"};
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(row, a, b) && call_ufunc(NULL, row, inputs, 2, NULL, 1, &result) != 0)
+    if (is_for_queue(row, a, b) && compute_or_record(row, inputs, 2, &result) != 0)
         return result;
     if (prepare_operands(a, b) < 0)
         return NULL;

@@ -491,7 +491,7 @@ static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nou
 static int compute_eagerly(const struct function *f, PyObject *const *inputs, int nin,
                            PyObject *out, PyObject **result)
 {
-    if (!queue_is_idle() || profile_is_on || is_reported() || f->choose)
+    if (!queue_is_idle() || profile_is_on || is_reported())
         return 0;
     if (!out)
         return elementwise_call(f->operation, inputs, nin, result);
@@ -919,7 +919,8 @@ static int call_ufunc_eager(const struct function *f, PyObject *const *args, siz
 static inline int call_direct(const struct function *f, PyObject *const *args, size_t n,
                               PyObject *names, PyObject **result)
 {
-    if (f->operation >= 0 && !f->choose)
+    /* A ufunc has no loop here for the dtypes of which `choose` decides. */
+    if (f->operation >= 0)
         return !is_usual(f) ? 0
                : are_small(args, n, queue_threshold)
                    ? call_ufunc_direct(f, args, n, names, result)
@@ -959,6 +960,15 @@ static inline PyObject *plain_value(const struct function *f, PyObject *x)
     return is_plain(x) ? x : NULL;
 }
 
+/* Check whether a ufunc of two outputs, which is recorded otherwise, is left to NumPy because
+ * its results are expected to be needed immediately. */
+static bool is_eager_pair(const struct function *f, PyObject *const *args, size_t n)
+{
+    return f->operation >= 0 && n > 0 && core->mx_op_get(f->operation)->nout == 2 &&
+           are_small(args, n, MX_MOST_DIRECT + 1) && is_array(args[0]) &&
+           queue_is_eager_first(array_size(np_array_of(args[0])), NPY_MAX_INTP);
+}
+
 /* Call NumPy's function with arrays and plain arguments, without a tuple of them.  Return 1
  * with the result, or NULL if that is an exception, or 0 if it is another call. */
 static int call_plain(const struct function *f, PyObject *const *args, size_t n,
@@ -971,7 +981,8 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
                       (!is_draw(f) || may_draw_many(f, args, n, all));
     bool may_choose = f->choose && all >= (size_t)f->choose_from;
     if (all > MAX_PLAIN || may_record || may_choose || !queue_is_idle() || !is_usual(f) ||
-        !are_small(args, all, least_large(f)) || !layout_is_known() ||
+        (!are_small(args, all, least_large(f)) && !is_eager_pair(f, args, all)) ||
+        !layout_is_known() ||
         (f->operation >= 0 && n == 2 && queue_takes_result(args[0], args[1])) ||
         (f->operation >= 0 && n > 0 && is_costly(f->operation, args[0])))
         return 0;

@@ -113,9 +113,26 @@ struct outcome {
  * queue may still wait for the GIL. */
 static _Atomic(struct outcome *) outcomes;
 
-/* Publish the outcome of a run.  It is called inside the stream and without the GIL: no other
- * thread reads the outcome before it knows `done`. */
-static void take_outcome(struct outcome *out)
+/* Up to three operations of this size take longer recorded than one by one, because the arrays
+ * are in the cache of the second level. */
+#define LIGHT_OPERATIONS 3
+#define LIGHT_SIZE       (1 << 15) /* elements */
+
+/* Check whether a flush had so little work that its operations would not have taken longer
+ * alone. */
+static bool is_light(const struct outcome *out)
+{
+    npy_intp nbytes = 0;
+    for (size_t i = 0; i < out->count && i <= LIGHT_OPERATIONS; i++) {
+        const struct mx_instruction *in = &out->items[i];
+        nbytes += mx_element_count(in) * in->operands[in->nin].itemsize;
+    }
+    return out->count <= LIGHT_OPERATIONS && nbytes <= LIGHT_OPERATIONS * QUEUE_LIGHT_BYTES;
+}
+
+/* Publish the outcome of a run, and return whether it was light.  It is called inside the
+ * stream and without the GIL: no other thread reads the outcome before it knows `done`. */
+static bool take_outcome(struct outcome *out)
 {
     out->items = core->mx_stream_take_back(&out->count);
     out->done = core->mx_stream_done();
@@ -123,8 +140,10 @@ static void take_outcome(struct outcome *out)
     elision_owner = NULL;
     out->reread = core->mx_stream_rematerializable() > 0 ? core->mx_stream_recorded() : 0;
     out->next = atomic_load(&outcomes);
+    bool was_light = is_light(out);
     while (!atomic_compare_exchange_weak(&outcomes, &out->next, out))
         ;
+    return was_light;
 }
 
 /* Reverse the list, so that the earliest outcome is first. */
@@ -300,12 +319,16 @@ static int report_outcomes(void)
 /* -- Operations whose results are needed immediately --------------------------------- */
 
 #define FEW_FLUSHES  8         /* that run one operation each, before others are expected */
-#define RECORD_EVERY 32        /* of the operations that could run immediately */
 #define LEAST_SIZE   (1 << 14) /* elements; smaller arrays are recorded in tests only */
+#define RECORD_EVERY 32        /* of the operations that could run immediately, on average */
+#define RECORD_STEPS 16        /* different distances, so that each of an expression is met */
 
-static int n_lone_flushes; /* since the last flush of several operations */
-static unsigned n_eager;
+static int n_lone_flushes;  /* of one operation, since the last flush of several */
+static int n_light_flushes; /* of one or of few bytes, since the last other flush */
+static int until_recorded = RECORD_EVERY,
+           n_recorded; /* of the operations that could run immediately */
 static bool is_eager = true;
+static bool records_next; /* an operation that could run immediately is to be recorded */
 
 bool queue_may_be_passed(npy_intp size)
 {
@@ -313,27 +336,41 @@ bool queue_may_be_passed(npy_intp size)
            !settings_are_fast() && !settings_use_gpu();
 }
 
-/* Check whether the result of an operation is expected to be needed immediately. */
-static bool is_lone(npy_intp size)
+/* Check whether this is not one of the operations that are recorded nevertheless. */
+static bool is_not_due(void)
 {
-    return n_lone_flushes >= FEW_FLUSHES && is_eager && queue_may_be_passed(size);
+    if (until_recorded-- > 0)
+        return true;
+    n_recorded = (n_recorded + 5) % RECORD_STEPS;
+    until_recorded = RECORD_EVERY - RECORD_STEPS / 2 + n_recorded;
+    return false;
 }
 
-bool queue_is_eager(npy_intp size) { return is_lone(size) && ++n_eager % RECORD_EVERY != 0; }
-
-bool queue_is_eager_first(npy_intp size)
+bool queue_is_eager(npy_intp size)
 {
-    if (!is_lone(size) || (n_eager + 1) % RECORD_EVERY == 0)
+    if (records_next)
+        return records_next = false;
+    return n_lone_flushes >= FEW_FLUSHES && is_eager && queue_may_be_passed(size) &&
+           is_not_due();
+}
+
+bool queue_is_eager_first(npy_intp size, npy_intp nbytes)
+{
+    bool is_light = size <= LIGHT_SIZE && nbytes <= QUEUE_LIGHT_BYTES;
+    if ((is_light ? n_light_flushes : n_lone_flushes) < FEW_FLUSHES || !is_eager ||
+        !queue_may_be_passed(size))
         return false;
-    n_eager++;
-    return true;
+    records_next = !is_not_due();
+    return !records_next;
 }
 
-static void note_flush(size_t n_operations)
+static int count_up(int n, bool goes_on) { return !goes_on ? 0 : n < FEW_FLUSHES ? n + 1 : n; }
+
+static void note_flush(size_t n_operations, bool was_light)
 {
-    n_lone_flushes = n_operations > 1               ? 0
-                     : n_lone_flushes < FEW_FLUSHES ? n_lone_flushes + 1
-                                                    : FEW_FLUSHES;
+    bool was_lone = n_operations <= 1;
+    n_lone_flushes = count_up(n_lone_flushes, was_lone);
+    n_light_flushes = count_up(n_light_flushes, was_lone || was_light);
 }
 
 static PyObject *set_eager(PyObject *module, PyObject *value)
@@ -341,7 +378,9 @@ static PyObject *set_eager(PyObject *module, PyObject *value)
     (void)module;
     bool before = is_eager;
     is_eager = PyObject_IsTrue(value) > 0;
-    n_lone_flushes = 0;
+    n_lone_flushes = n_light_flushes = n_recorded = 0;
+    until_recorded = RECORD_EVERY;
+    records_next = false;
     return PyBool_FromLong(before);
 }
 
@@ -371,8 +410,7 @@ static int flush_once(void)
         Py_XINCREF(elision_owner = core->mx_stream_elision_owner());
     PyThreadState *saved = PyEval_SaveThread();
     status = core->mx_stream_run(is_check_due);
-    if (status == MX_OK)
-        take_outcome(outcome);
+    bool was_light = status == MX_OK && take_outcome(outcome);
     queue_leave();
     if (status == MX_INTERRUPTED) {
         int signals = check_signals(saved);
@@ -380,7 +418,7 @@ static int flush_once(void)
         return signals;
     }
     PyEval_RestoreThread(saved);
-    note_flush(count);
+    note_flush(count, was_light);
     if (status == MX_OK)
         return report_outcomes();
     PyMem_Free(outcome);

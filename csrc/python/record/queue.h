@@ -142,9 +142,11 @@ bool queue_may_be_passed(npy_intp size);
  * are recorded nevertheless, to notice when the program goes on to longer expressions. */
 bool queue_is_eager(npy_intp size);
 
-/* The same for the first check of an operation: false, too, if it is one of those that are
- * recorded nevertheless, of which queue_is_eager() decides. */
-bool queue_is_eager_first(npy_intp size);
+#define QUEUE_LIGHT_BYTES (1 << 16) /* of a result with few bytes */
+
+/* The same for the first check of an operation, also after flushes of few bytes if the result
+ * has few.  After false, queue_is_eager() does not decide otherwise. */
+bool queue_is_eager_first(npy_intp size, npy_intp nbytes);
 
 /* Call a function of the core inside the stream and without the GIL, and note the places of
  * buffers.  Return 0, or -1 with an exception set. */
