@@ -106,8 +106,8 @@ class _Table(Mapping[str, Row]):
 # the square of that number or of the size of an array, "t" the number in the third
 # argument or in `num`, "g" the grid of the arrays, "r" the length of a range, "m" an
 # array if one has three axes, "o" the largest array, but NumPy reduces one to a number
-# if there is one thread, "q" what the form decides, "d" the size of a draw and its
-# place among the arguments, "p" the same if there are several threads.
+# if there is one thread, "i" the argument at a place, "q" what the form decides, "d"
+# the size of a draw and its place, "p" the same if there are several threads.
 #
 # In calls, the letter of an array names its elements and the digit the number of axes:
 # f has floats, p positive ones, n NaN too, s is float32, i and j are integers, q small
@@ -241,7 +241,7 @@ power layer:8 (i1, q1); (f1, q1)
 prod reductions:16 (p2); (i1[:10])
 ptp layer:16 (f2); (i2, axis=0)
 put indexing (f1, q1, 2.5); (i1, q1, q1); (f1, [0, 1], [5, 6], mode='wrap')
-put_along_axis layer (f2, q2, f2, 0); (f2, q2, 1.5, 1)
+put_along_axis layer:i1 (f2, q2, f2, 0); (f2, q2, 1.5, 1)
 putmask selections (f1, b1, f1); (i2, b2, i2)
 quantile layer:8 (f1, 0.5); (f2, 0.5, axis=0, method='nearest')
 ravel direct (f2)

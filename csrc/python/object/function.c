@@ -369,6 +369,13 @@ static bool is_number_of_one_thread(PyObject *args, PyObject *kwargs)
            !settings_use_gpu();
 }
 
+/* Check whether the argument at a place is a large array. */
+static bool has_large_at(PyObject *args, int place, int threshold_factor)
+{
+    PyObject *x = PyTuple_Size(args) > place ? PyTuple_GetItem(args, place) : NULL;
+    return x && is_array(x) && is_large(x, threshold_factor);
+}
+
 /* Check whether a call is large, for the recorded form or for the layer. */
 static bool is_for_queue(const struct function *f, int threshold_factor, PyObject *args,
                          PyObject *kwargs)
@@ -388,6 +395,8 @@ static bool is_for_queue(const struct function *f, int threshold_factor, PyObjec
         return draws_many(f, args, kwargs);
     case 'q':
         return true;
+    case 'i':
+        return has_large_at(args, f->size_place, threshold_factor);
     case 'm':
         return has_stack(args) && has_large(args, 0, threshold_factor);
     case 'o':
@@ -821,7 +830,8 @@ static inline bool is_draw(const struct function *f)
 /* Check whether only calls with large arrays are large. */
 static inline bool needs_large_array(const struct function *f)
 {
-    return f->size_rule == 'a' || f->size_rule == 'o' || f->size_rule == 'm';
+    return f->size_rule == 'a' || f->size_rule == 'o' || f->size_rule == 'm' ||
+           f->size_rule == 'i';
 }
 
 /* Return the size from which calls of a function are recorded, or left to NumPy. */
@@ -1299,9 +1309,9 @@ static PyMemberDef function_members[] = {
      "argument or in `num`, \"g\" the grid of all arrays, \"r\" a range, \"m\" an argument if "
      "one has "
      "three axes, \"o\" an argument if "
-     "several threads reduce it to one number, \"d\" the size of a "
-     "draw, \"p\" the same if there are several threads. With \"q\", `implementation` "
-     "decides."},
+     "several threads reduce it to one number, \"i\" the argument at `size_place`, \"d\" the "
+     "size of a draw, \"p\" the same if there are several threads. With \"q\", "
+     "`implementation` decides."},
     {"size_place", T_INT, offsetof(struct function, size_place), 0,
      "With the rules \"d\" and \"p\", the place of the size among the arguments, or -1 if they "
      "are the "
