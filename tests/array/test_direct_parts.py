@@ -24,6 +24,10 @@ CALLS = {
     "trace": lambda np, x: [x.trace(), np.trace(x), np.trace(x, 1), x.T.trace()],
     "copy": lambda np, x: [x.copy(), np.copy(x), np.array(x), x[::2].copy()],
     "count": lambda np, x: [np.count_nonzero(x), np.count_nonzero(x[..., :1])],
+    "hstack": lambda np, x: [np.hstack((x, x)), np.hstack([x[:1], x, x[:0]])],
+    "vstack": lambda np, x: [np.vstack([x, x]), np.vstack((x.ravel(),)), np.vstack(x)],
+    "append": lambda np, x: [np.append(x, x), np.append(x, x.ravel()), np.append(x, 1)],
+    "mixed joins": lambda np, x: [np.hstack((x, x.ravel())), np.vstack((x, x[:1]))],
     "vdot": lambda np, x: [np.vdot(x, x), np.vdot(x[::2], x[::2])],
 }
 
@@ -129,11 +133,13 @@ def test_a_line_that_overflows_warns() -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("shift", [0, 1, -1, 3, 100, -101, 2**70, True, (1, 2)])
+@pytest.mark.parametrize(
+    "shift", [0, 1, -1, 3, 100, -101, 2**70, True, (1, 2), (-4, 100), (3,), (), [1, 2]]
+)
 def test_rolls(shape: tuple[int, ...], shift: Any) -> None:
     for dtype in DTYPES:
         x = numbers(shape, dtype)
-        for axis in (None, 0, 1, -1, 5, (0, 1)):
+        for axis in (None, 0, 1, -1, 5, (0, 1), (1, 1), (-1, 0), (0,), ()):
             for view in (lambda a: a, lambda a: a.T):
                 for arguments in ((shift, axis), (shift,)):
                     call = partial(rolled, arguments)

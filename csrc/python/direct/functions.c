@@ -1022,36 +1022,121 @@ static int call_stack(PyObject *const *args, size_t n, PyObject **result)
     return n == 1 ? join(args[0], true, result) : 0;
 }
 
-/* Compute roll(a, shift) of all elements or roll(a, shift, axis): two parts of each line move.
- */
+static bool are_vectors(PyObject *const *items, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!is_array(items[i]) || PyArray_NDIM(np_array_of(items[i])) != 1)
+            return false;
+    return true;
+}
+
+/* Check whether the first of some arrays to join is a vector. */
+static bool begins_with_vector(PyObject *parts)
+{
+    PyObject *first =
+        PyTuple_CheckExact(parts) && PyTuple_Size(parts) > 0 ? PyTuple_GetItem(parts, 0)
+        : PyList_CheckExact(parts) && PyList_Size(parts) > 0 ? PyList_GetItem(parts, 0)
+                                                             : NULL;
+    return first && are_vectors(&first, 1);
+}
+
+/* Compute hstack of vectors, as concatenate: all arrays that it joins have as many axes. */
+static int call_hstack(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 && begins_with_vector(args[0]) ? join(args[0], false, result) : 0;
+}
+
+/* Compute vstack, as stack of vectors, or else as concatenate. */
+static int call_vstack(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 ? join(args[0], begins_with_vector(args[0]), result) : 0;
+}
+
+static int call_append(PyObject *const *args, size_t n, PyObject **result)
+{
+    if (n != 2 || !are_vectors(args, 2))
+        return 0;
+    PyObject *parts = PyTuple_Pack(2, args[0], args[1]);
+    int status = parts ? join(parts, false, result) : -1;
+    Py_XDECREF(parts);
+    return status;
+}
+
+/* How a contiguous array is rolled. */
+struct roll {
+    npy_intp shape[MOST_NDIM], steps[MOST_NDIM]; /* in elements, and bytes */
+    npy_intp shifts[MOST_NDIM];                  /* from 0 to the length of the axis */
+    int last;                                    /* axis with a shift */
+};
+
+/* Return item i of the shifts or axes of a roll: a number, which counts for all, or a tuple. */
+static long read_item(PyObject *x, Py_ssize_t i)
+{
+    return read_axis(PyTuple_CheckExact(x) ? PyTuple_GetItem(x, PyTuple_Size(x) == 1 ? 0 : i)
+                                           : x);
+}
+
+/* Read the shifts along some axes, which add up if an axis occurs twice. */
+static bool read_shifts(PyObject *shifts, PyObject *axes, int ndim, struct roll *roll)
+{
+    Py_ssize_t n_shifts = PyTuple_CheckExact(shifts) ? PyTuple_Size(shifts) : 1;
+    Py_ssize_t n_axes = PyTuple_CheckExact(axes) ? PyTuple_Size(axes) : 1;
+    if (n_shifts == 0 || n_axes == 0 || (n_shifts != n_axes && n_shifts != 1 && n_axes != 1))
+        return false;
+    for (Py_ssize_t i = 0; i < n_shifts || i < n_axes; i++) {
+        long shift = read_item(shifts, i), axis = read_item(axes, i);
+        axis += axis < 0 ? ndim : 0;
+        if (shift == NO_AXIS || axis < 0 || axis >= ndim)
+            return false;
+        npy_intp length = roll->shape[axis];
+        roll->shifts[axis] = (roll->shifts[axis] + shift % length + length) % length;
+        if (axis > roll->last)
+            roll->last = (int)axis;
+    }
+    return true;
+}
+
+/* Roll from an axis on: two parts of the last axis move. */
+static void roll_from(const struct roll *roll, int axis, const char *from, char *to)
+{
+    npy_intp length = roll->shape[axis], step = roll->steps[axis], shift = roll->shifts[axis];
+    if (axis == roll->last) {
+        memcpy(to, from + (length - shift) * step, (size_t)(shift * step));
+        memcpy(to + shift * step, from, (size_t)((length - shift) * step));
+        return;
+    }
+    for (npy_intp i = 0; i < length; i++, shift = shift + 1 == length ? 0 : shift + 1)
+        roll_from(roll, axis + 1, from + i * step, to + shift * step);
+}
+
+/* Compute roll(a, shift) of all elements, or roll(a, shifts, axes). */
 static int call_roll(PyObject *const *args, size_t n, PyObject **result)
 {
     if (n < 2 || n > 3 || !is_small_contiguous(args[0]))
         return 0;
     PyArrayObject *from = queue_ready(args[0]);
     int row = recycle_row(PyArray_DESCR(from)), ndim = PyArray_NDIM(from);
-    long shift = read_axis(args[1]), axis = n == 3 ? read_axis(args[2]) : 0;
-    axis += axis < 0 ? ndim : 0;
-    if (shift == NO_AXIS || axis < 0 || axis >= ndim)
+    bool is_flat = n == 2;
+    struct roll roll = {.shape = {array_size(from)}};
+    if (!is_flat)
+        memcpy(roll.shape, PyArray_DIMS(from), (size_t)ndim * sizeof *roll.shape);
+    int n_axes = is_flat ? 1 : ndim;
+    npy_intp step = dtype_itemsizes[row];
+    for (int axis = n_axes - 1; axis >= 0; axis--) {
+        roll.steps[axis] = step;
+        step *= roll.shape[axis];
+    }
+    PyObject *zero = is_flat ? PyLong_FromLong(0) : NULL;
+    bool is_read = read_shifts(args[1], is_flat ? zero : args[2], n_axes, &roll);
+    Py_XDECREF(zero);
+    if (!is_read)
         return 0;
-    npy_intp size = array_size(from), length = n == 3 ? PyArray_DIM(from, (int)axis) : size;
-    npy_intp inner = dtype_itemsizes[row];
-    for (int i = (int)axis + 1; n == 3 && i < ndim; i++)
-        inner *= PyArray_DIM(from, i);
-    PyObject *np_array =
-        recycle_new(row, n == 3 ? ndim : 1, n == 3 ? PyArray_DIMS(from) : &size);
+    PyObject *np_array = recycle_new(row, n_axes, roll.shape);
     PyObject *rolled = np_array ? recycle_wrap(np_array) : NULL;
     if (!rolled)
         return -1;
-    size_t line = (size_t)(length * inner), all = (size_t)(size * dtype_itemsizes[row]);
-    size_t tail = (size_t)((shift % length + length) % length * inner), head = line - tail;
-    char *to = PyArray_BYTES(queue_ready(rolled));
-    const char *data = PyArray_BYTES(from);
-    for (size_t at = 0; at < all; at += line) {
-        memcpy(to + at, data + at + head, tail);
-        memcpy(to + at + tail, data + at, head);
-    }
-    if (n == 3)
+    roll_from(&roll, 0, PyArray_BYTES(from), PyArray_BYTES(queue_ready(rolled)));
+    if (!is_flat)
         return answer(rolled, result);
     struct view view; /* without an axis, NumPy returns a view of the vector */
     view.ndim = ndim;
@@ -1312,6 +1397,9 @@ static const struct direct_row {
     {.name = "clip", .call = call_clip},
     {.name = "concatenate", .call = call_concatenate},
     {.name = "stack", .call = call_stack},
+    {.name = "hstack", .call = call_hstack},
+    {.name = "vstack", .call = call_vstack},
+    {.name = "append", .call = call_append},
 };
 
 bool functions_attach(struct function *f, const char *name)
