@@ -51,8 +51,9 @@ class Function:
 class Method(Function): ...
 
 def bind_function(
-    function: Function, wrapped: Any, implementation: Any, /
+    function: Function, wrapped: Any, first: Any, owner: Any, /
 ) -> Function: ...
+def set_reduction(reduce: Callable[..., tuple[Any, ...]], /) -> None: ...
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys as _sys
-from functools import partial as _partial
 from functools import wraps as _wraps
 from types import FunctionType as _FunctionType
 from typing import Any as _Any
@@ -19,6 +18,7 @@ from ._bridge import bind_function as _bind_function
 from ._bridge import frameless as _frameless
 from ._bridge import name_like as _name_like
 from ._bridge import set_generators as _set_generators
+from ._bridge import set_reduction as _set_reduction
 from ._engine.frames import frameless_members as _frameless_members
 from ._namespace import mirror as _mirror
 from ._namespace import ways as _ways
@@ -59,26 +59,24 @@ class _WrappedMethod:
         return function
 
     def _is_found(self, kind: type) -> bool:
-        """Check whether it is the method that the instances of a class have."""
-        if kind is self.owner:
-            return True
+        """Check whether it is the method that the instances of a derived class have."""
         owners = (cls for cls in kind.__mro__ if self.name in vars(cls))
         return vars(next(owners))[self.name] is self
 
     def __get__(self, instance: _Any, owner: _Any = None) -> _Any:
         if instance is None:
             return self.member
-        template = self.template = self.template or self._make_template()
+        template = self.template
+        if template is None:
+            template = self.template = self._make_template()
         # NumPy's methods call each other, so they are called on an object of NumPy.
         original = instance._original
         method = getattr(original, self.name)
-        drawn = getattr(instance, "bit_generator", original)
-        form = template.implementation
-        form = form and _partial(form, drawn)
-        function = _bind_function(template, method, form)
-        function.__reduce__ = _partial(_reduce_method, _ref(instance), method)
-        if self._is_found(type(instance)):
-            vars(instance)[self.name] = function  # later lookups find it first
+        drawn = getattr(original, "bit_generator", original)
+        function = _bind_function(template, method, drawn, instance)
+        kind = type(instance)
+        if kind is self.owner or self._is_found(kind):
+            instance.__dict__[self.name] = function  # later lookups find it first
         return function
 
 
@@ -89,6 +87,9 @@ def _reduce_method(generator: _ref[_Any], method: _Any) -> tuple[_Any, ...]:
         owner = _state(original._bit_generator)
         owner.__setstate__(original.__getstate__())
     return getattr, (owner or Generator(original.bit_generator), method.__name__)
+
+
+_set_reduction(_reduce_method)
 
 
 def _wrap_methods(kind: type) -> None:

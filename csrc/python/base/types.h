@@ -62,6 +62,8 @@ struct function {
     PyObject *choose;         /* a function that returns the callable for given arguments */
     PyObject *implementation; /* called first when an array is large: it may record */
     PyObject *layer;          /* NumPy's code over mxnp arrays, called next: see run_layer() */
+    PyObject *first;          /* what `implementation` gets before the arguments, or NULL */
+    PyObject *owner;          /* weak reference to the object whose method it is, or NULL */
     int choose_from;          /* `choose` is asked if there are this many arguments */
     int threshold_factor;     /* an array of this many thresholds is large, */
     int layer_factor;         /* and for the layer one of so many */

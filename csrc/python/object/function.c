@@ -89,15 +89,31 @@ static PyObject *set_preparation(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *bind_function(PyObject *module, PyObject *args);
+static PyObject *bind_function(PyObject *module, PyObject *const *args, Py_ssize_t n);
 static PyObject *make_function(PyObject *module, PyObject *const *args, Py_ssize_t n);
 
+static PyObject *reduce_method; /* see set_reduction */
+
+static PyObject *set_reduction(PyObject *module, PyObject *reduce)
+{
+    (void)module;
+    Py_XDECREF(reduce_method);
+    reduce_method = Py_NewRef(reduce);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef function_module_methods[] = {
-    {"bind_function", bind_function, METH_VARARGS,
-     "bind_function(function, wrapped, implementation)\n--\n\n"
-     "Return a function that treats its calls as another one does, with a callable of NumPy "
-     "and "
-     "a recorded form of its own."},
+    {"bind_function", (PyCFunction)(void (*)(void))bind_function, METH_FASTCALL,
+     "bind_function(function, wrapped, first, owner)\n--\n\n"
+     "Return a function that treats its calls as another one does, with a callable of NumPy's. "
+     "The "
+     "recorded form gets `first` before the other arguments. The function is pickled as the "
+     "method of its owner, to which it has a weak reference."},
+    {"set_reduction", set_reduction, METH_O,
+     "set_reduction(reduce)\n--\n\n"
+     "Set the function that returns what pickles a method, from the weak reference to its "
+     "owner "
+     "and the callable of NumPy's."},
     {"set_intercepted", set_intercepted, METH_O,
      "set_intercepted(is_intercepted)\n--\n\n"
      "Set whether ``Function.__call__`` is replaced, so that every call has to go through it."},
@@ -570,6 +586,14 @@ static inline int least_factor(const struct function *f)
     return is_layers ? f->layer_factor : f->threshold_factor;
 }
 
+/* Return a new tuple of an object and the arguments of a call. */
+static PyObject *put_first(PyObject *first, PyObject *args)
+{
+    PyObject *one = PyTuple_Pack(1, first), *all = one ? PySequence_Concat(one, args) : NULL;
+    Py_XDECREF(one);
+    return all;
+}
+
 static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwargs)
 {
     PyObject *self = (PyObject *)f;
@@ -581,7 +605,9 @@ static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwarg
         return NULL;
     if (is_plain)
         expression_enter();
-    PyObject *result = PyObject_Call(f->implementation, args, kwargs);
+    PyObject *given = f->first ? put_first(f->first, args) : Py_NewRef(args);
+    PyObject *result = given ? PyObject_Call(f->implementation, given, kwargs) : NULL;
+    Py_XDECREF(given);
     if (elided && result && is_array(result) &&
         memory_of(root_of(result)->unprepared) == elided) {
         memory_end_elision(elided); /* the result is the argument, or a view of it */
@@ -1173,15 +1199,22 @@ PyObject *function_standard(PyObject *function)
     return (PyObject *)copy;
 }
 
-static PyObject *bind_function(PyObject *module, PyObject *args)
+static PyObject *bind_function(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    PyObject *function, *wrapped, *implementation;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!OO:bind_function", function_type, &function, &wrapped,
-                          &implementation) ||
-        prepare((struct function *)function) < 0)
+    if (n != 4 || !PyObject_TypeCheck(args[0], function_type)) {
+        PyErr_SetString(PyExc_TypeError, "bind_function() takes a function and three objects");
         return NULL;
-    return (PyObject *)copy_function((struct function *)function, wrapped, implementation);
+    }
+    struct function *f = (struct function *)args[0];
+    struct function *copy =
+        prepare(f) < 0 ? NULL : copy_function(f, args[1], f->implementation);
+    if (!copy)
+        return NULL;
+    copy->first = Py_NewRef(args[2]);
+    if (!(copy->owner = PyWeakref_NewRef(args[3], NULL)))
+        Py_CLEAR(copy);
+    return (PyObject *)copy;
 }
 
 /* The hash and equality are those of the NumPy function.  So a program's table of overrides,
@@ -1206,10 +1239,13 @@ static PyObject *function_repr(PyObject *self)
     return PyObject_Repr(((struct function *)self)->wrapped);
 }
 
-/* It is pickled and copied by name, as functions are. */
+/* It is pickled and copied by name, as functions are, or by its owner and its name. */
 static PyObject *function_reduce(PyObject *self, PyObject *unused)
 {
+    struct function *f = (struct function *)self;
     (void)unused;
+    if (f->owner)
+        return PyObject_CallFunctionObjArgs(reduce_method, f->owner, f->wrapped, NULL);
     return PyObject_GetAttrString(self, "__qualname__");
 }
 
@@ -1251,6 +1287,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(f->choose);
     Py_VISIT(f->implementation);
     Py_VISIT(f->layer);
+    Py_VISIT(f->first);
     Py_VISIT(f->dict);
     Py_VISIT(Py_TYPE(self));
     return 0;
@@ -1262,6 +1299,7 @@ static int function_clear(PyObject *self)
     Py_CLEAR(f->choose);
     Py_CLEAR(f->implementation);
     Py_CLEAR(f->layer);
+    Py_CLEAR(f->first);
     Py_CLEAR(f->dict);
     return 0;
 }
@@ -1278,6 +1316,8 @@ static void function_dealloc(PyObject *self)
     Py_XDECREF(f->choose);
     Py_XDECREF(f->implementation);
     Py_XDECREF(f->layer);
+    Py_XDECREF(f->first);
+    Py_XDECREF(f->owner);
     Py_XDECREF(f->dict);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
