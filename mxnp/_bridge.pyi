@@ -33,6 +33,7 @@ class Function:
     choose: Callable[..., Callable[..., Any]] | None
     choose_from: int
     implementation: Callable[..., Any] | None
+    gpu_implementation: Callable[..., Any] | None
     layer: Callable[..., Any] | bool | None
     threshold_factor: int
     layer_factor: int
@@ -53,6 +54,14 @@ class Method(Function): ...
 def bind_function(
     function: Function, wrapped: Any, first: Any, owner: Any, /
 ) -> Function: ...
+def set_gpu_way(
+    function: Function,
+    implementation: Any,
+    threshold_factor: int,
+    size_rule: str,
+    size_place: int,
+    /,
+) -> None: ...
 def set_reduction(reduce: Callable[..., tuple[Any, ...]], /) -> None: ...
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -76,8 +76,10 @@ def _function(module: str, original: Any) -> Any:
     if change is not None:
         counterpart.choose = _change(change, original)
         counterpart.choose_from = 0
-    if original.__name__ == "argsort" and original.implementation is not None:
-        counterpart.implementation = _stable(original.implementation)
+    for place in ("implementation", "gpu_implementation"):
+        form = getattr(original, place)
+        if original.__name__ == "argsort" and form is not None:
+            setattr(counterpart, place, _stable(form))
     return counterpart
 
 

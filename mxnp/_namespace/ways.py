@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy
 
+from mxnp import _bridge
 from mxnp._bridge import Function, has_samplers
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, devices
@@ -36,6 +37,10 @@ _KINDS = {
 def find_forms(row: Row) -> tuple[Way, ...]:
     """Return the recorded forms that this machine has of a function."""
     return tuple(way for way in row.forms if _KINDS[way.module.rpartition("/")[0]][0])
+
+
+def _is_for_gpu(way: Way) -> bool:
+    return way.module.rpartition("/")[0] in ("gpu", "card")
 
 
 @cache  # for methods of generators, of which programs make many
@@ -82,11 +87,11 @@ def load_forms(ways: tuple[Way, ...], optional: frozenset[str]) -> Callable[...,
 
 
 def _load_and_call(
-    counterpart: Function, ways: tuple[Way, ...], *args: Any, **kwargs: Any
+    counterpart: Function, place: str, ways: tuple[Way, ...], *args: Any, **kwargs: Any
 ) -> Any:
-    """Call a recorded form, which later calls find loaded."""
-    optional = find_optional(counterpart.__wrapped__)
-    form = counterpart.implementation = load_forms(ways, optional)
+    """Call a recorded form, which later calls find loaded in an attribute."""
+    form = load_forms(ways, find_optional(counterpart.__wrapped__))
+    setattr(counterpart, place, form)
     return form(*args, **kwargs)
 
 
@@ -116,14 +121,24 @@ def attach(
         return
     if row.direct:
         counterpart.direct = row.direct
-    if forms:
-        is_kept = bound is None
-        load: Any = (_load_and_call, counterpart, forms) if is_kept else (_call, forms)
-        counterpart.implementation = partial(*load, *(bound or ()))
-        counterpart.threshold_factor = forms[0].threshold_factor
     if row.layer is not None:
         counterpart.layer, counterpart.layer_factor = True, row.layer.threshold_factor
-    way = forms[0] if forms else row.layer
-    if way is not None:
-        counterpart.size_rule = way.size_rule
-        counterpart.size_place = way.size_place
+
+    def load(place: str, forms: tuple[Way, ...]) -> Any:
+        if not forms:
+            return None
+        if bound is not None:
+            return partial(_call, forms, *bound)
+        return partial(_load_and_call, counterpart, place, forms)
+
+    processors = tuple(way for way in forms if not _is_for_gpu(way))
+    first = next(iter(processors), None)
+    counterpart.implementation = load("implementation", processors)
+    if first is not None:
+        counterpart.threshold_factor = first.threshold_factor
+    if way := first or row.layer:
+        counterpart.size_rule, counterpart.size_place = way.size_rule, way.size_place
+    if processors != forms:
+        form, way = load("gpu_implementation", forms), forms[0]
+        sizes = way.threshold_factor, way.size_rule, way.size_place
+        _bridge.set_gpu_way(counterpart, form, *sizes)

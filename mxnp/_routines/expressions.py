@@ -177,8 +177,10 @@ class Step(Operand):
 
 
 def _records(function: Any) -> bool:
-    is_ours = issubclass(type(function), _bridge.Function)
-    return is_ours and (function.operation >= 0 or function.implementation is not None)
+    if not issubclass(type(function), _bridge.Function):
+        return False
+    forms = function.implementation, function.gpu_implementation
+    return function.operation >= 0 or forms != (None, None)
 
 
 # -- Instructions ----------------------------------------------------------------------

@@ -13,7 +13,8 @@ from support.metal import HOST, needs_host, needs_metal, no_reports, run
 
 import mxnp as np
 from mxnp import _bridge
-from mxnp._engine import core
+from mxnp._engine import core, devices
+from mxnp._namespace import ways
 
 N = 20_000
 
@@ -530,3 +531,35 @@ def test_a_dtype_of_the_processor_keeps_others_on_the_device() -> None:
     assert flushed == [("multiply", "add", "sqrt"), ("cast", "add")]
     numpy.testing.assert_array_equal(wide, numpy.arange(N) * 2.0 + 1)
     numpy.testing.assert_allclose(narrow, numpy.sqrt(numpy.arange(N) * 2 + 3), 1e-6)
+
+
+def test_forms_for_a_gpu_are_not_asked_on_the_processor() -> None:
+    asked = []
+    function = _bridge.Function(numpy.ptp)
+    form = lambda *args: asked.append(args) or NotImplemented  # noqa: E731
+    _bridge.set_gpu_way(function, form, 1, "a", 0)
+    x = np.ones(N)
+    assert function(x) == function(x, axis=0) == 0
+    assert not asked
+    if devices.GPU in np.devices():
+        with np.device(devices.GPU):
+            assert function(x) == 0
+        assert len(asked) == 1
+
+
+@pytest.mark.parametrize("name", ["einsum", "vdot", "sort", "random.Generator.random"])
+def test_a_gpu_changes_nothing_on_the_processor(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def attached(has_gpu: bool) -> list[Any]:
+        for kind in ("gpu", "card"):
+            monkeypatch.setitem(ways._KINDS, kind, (has_gpu, "mxnp._gpu"))
+        ways._find_ways.cache_clear()
+        function = _bridge.Function(numpy.ptp)
+        ways.attach(function, name)
+        assert (function.gpu_implementation is not None) is has_gpu
+        sizes = function.threshold_factor, function.size_rule, function.size_place
+        return [function.implementation is not None, function.layer, *sizes]
+
+    assert attached(True) == attached(False)
+    ways._find_ways.cache_clear()

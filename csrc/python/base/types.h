@@ -50,6 +50,14 @@ typedef int direct_call(PyObject *const *args, size_t n, PyObject **result);
 /* Check whether `direct` computes a number of the arguments. */
 typedef bool number_test(PyObject *const *args, size_t n);
 
+/* A recorded form of a function. */
+struct recorded_way {
+    PyObject *implementation; /* called first when an array is large: it may record */
+    int threshold_factor;     /* an array of this many thresholds is large */
+    char size_rule;           /* which argument has to be large: see function_members */
+    int size_place;           /* the place of the size, with the rules 'd', 'i' and 'p' */
+};
+
 struct function {
     PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
     vector_call call;                /* function_vectorcall, or call_first */
@@ -59,25 +67,23 @@ struct function {
     number_test *gives_number;       /* for an array, or NULL: see direct/functions.c */
     direct_call *glance;             /* called when an array is large, or NULL: it may decide */
     bool passes_queue;               /* `direct` takes recorded sizes too if nothing waits */
-    PyObject *choose;         /* a function that returns the callable for given arguments */
-    PyObject *implementation; /* called first when an array is large: it may record */
-    PyObject *layer;          /* NumPy's code over mxnp arrays, called next: see run_layer() */
-    PyObject *first;          /* what `implementation` gets before the arguments, or NULL */
-    PyObject *owner;          /* weak reference to the object whose method it is, or NULL */
-    int choose_from;          /* `choose` is asked if there are this many arguments */
-    int threshold_factor;     /* an array of this many thresholds is large, */
-    int layer_factor;         /* and for the layer one of so many */
-    char size_rule;           /* which argument has to be large: see function_members */
-    int size_place;           /* the place of the size, with the rules 'd' and 'p' */
-    int operation;            /* for a ufunc, its row in ops.def, or -1 */
-    bool adopts;              /* whether results become mxnp arrays */
-    bool is_maker;            /* results have a default dtype */
-    bool is_view;             /* results are views if the elements need not be read */
-    bool is_member;           /* a method or attribute of its first argument */
-    bool is_standard;         /* results are arrays, never NumPy scalars */
-    bool is_preparing;        /* a thread adds what the row says, and holds the lock */
-    int depth;                /* levels of tuples and lists that are unwrapped */
-    unsigned check_epoch;     /* when the two fields below were set: see object/checks.h */
+    PyObject *choose;            /* a function that returns the callable for given arguments */
+    struct recorded_way ways[2]; /* on the processor, and where operations may run on a GPU */
+    bool has_gpu_way;            /* whether the second differs */
+    PyObject *layer;      /* NumPy's code over mxnp arrays, called next: see run_layer() */
+    PyObject *first;      /* what `implementation` gets before the arguments, or NULL */
+    PyObject *owner;      /* weak reference to the object whose method it is, or NULL */
+    int choose_from;      /* `choose` is asked if there are this many arguments */
+    int layer_factor;     /* an array of so many thresholds is large for the layer */
+    int operation;        /* for a ufunc, its row in ops.def, or -1 */
+    bool adopts;          /* whether results become mxnp arrays */
+    bool is_maker;        /* results have a default dtype */
+    bool is_view;         /* results are views if the elements need not be read */
+    bool is_member;       /* a method or attribute of its first argument */
+    bool is_standard;     /* results are arrays, never NumPy scalars */
+    bool is_preparing;    /* a thread adds what the row says, and holds the lock */
+    int depth;            /* levels of tuples and lists that are unwrapped */
+    unsigned check_epoch; /* when the two fields below were set: see object/checks.h */
     unsigned char verdict, n_checked;
     PyObject *dict;
     PyObject *weakrefs;

@@ -91,6 +91,7 @@ static PyObject *set_preparation(PyObject *module, PyObject *args)
 
 static PyObject *bind_function(PyObject *module, PyObject *const *args, Py_ssize_t n);
 static PyObject *make_function(PyObject *module, PyObject *const *args, Py_ssize_t n);
+static PyObject *set_gpu_way(PyObject *module, PyObject *args);
 
 static PyObject *reduce_method; /* see set_reduction */
 
@@ -124,6 +125,9 @@ PyMethodDef function_module_methods[] = {
      "set_preparation(prepare, lock)\n--\n\n"
      "Set the function that gets a function and the name of its row, or None if that is not "
      "known, before its first use, and a reentrant lock that is held meanwhile."},
+    {"set_gpu_way", set_gpu_way, METH_VARARGS,
+     "set_gpu_way(function, implementation, threshold_factor, size_rule, size_place)\n--\n\n"
+     "Set what takes the place of these attributes where operations may run on a GPU."},
     {"make_function", (PyCFunction)(void (*)(void))make_function, METH_FASTCALL,
      "make_function(kind, wrapped, operation=-1)\n--\n\n"
      "Make a function of a class, whose row is found when it is prepared."},
@@ -135,10 +139,16 @@ PyMethodDef function_module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* Check for a recorded form. */
-static inline bool has_form(const struct function *f)
+/* Return the recorded form for the device of the program, and which calls are large for it. */
+static inline const struct recorded_way *way_of(const struct function *f)
 {
-    return f->implementation && f->implementation != Py_None;
+    return &f->ways[f->has_gpu_way && settings_use_gpu()];
+}
+
+/* Check for a recorded form. */
+static inline bool has_form(const struct recorded_way *way)
+{
+    return way->implementation && way->implementation != Py_None;
 }
 
 /* Check for code of NumPy that is executed over mxnp arrays. */
@@ -195,7 +205,7 @@ struct function *function_that_records(PyObject *original)
     struct function *f = (struct function *)ours;
     if (!PyObject_TypeCheck(ours, function_type) || prepare(f) < 0)
         return NULL;
-    return has_form(f) || has_layer(f) ? f : NULL;
+    return has_form(way_of(f)) || has_layer(f) ? f : NULL;
 }
 
 static bool is_large(PyObject *a, int threshold_factor)
@@ -309,55 +319,58 @@ static bool has_large_range(PyObject *args)
 
 /* Check whether random numbers are drawn here, rather than by NumPy: with the rule 'p' threads
  * have to share the work. */
-static inline bool may_draw(const struct function *f)
+static inline bool may_draw(const struct recorded_way *way)
 {
-    return f->size_rule == 'd' || core->mx_thread_pool_size() > 1;
+    return way->size_rule == 'd' || core->mx_thread_pool_size() > 1;
 }
 
 /* Check whether an argument is the size of many random numbers, or a large array for them. */
-static bool is_many(const struct function *f, PyObject *x)
+static bool is_many(const struct recorded_way *way, PyObject *x)
 {
     bool is_tuple = PyTuple_CheckExact(x);
     double size = 1;
     if (!is_tuple && !PyLong_CheckExact(x))
-        return is_array(x) && is_large(x, f->threshold_factor);
+        return is_array(x) && is_large(x, way->threshold_factor);
     for (Py_ssize_t i = 0; i < (is_tuple ? PyTuple_Size(x) : 1); i++) {
         PyObject *n = is_tuple ? PyTuple_GetItem(x, i) : x;
         size = PyLong_CheckExact(n) ? size * (double)PyLong_AsLongLong(n) : NAN;
     }
     PyErr_Clear(); /* a length overflows */
-    return size / f->threshold_factor >= (double)queue_threshold;
+    return size / way->threshold_factor >= (double)queue_threshold;
 }
 
 /* Check whether a call draws many numbers: their size is the argument at `size_place` or, if
  * that is negative, all arguments. */
-static bool draws_many(const struct function *f, PyObject *args, PyObject *kwargs)
+static bool draws_many(const struct recorded_way *way, PyObject *args, PyObject *kwargs)
 {
-    if (!may_draw(f))
+    if (!may_draw(way))
         return false;
-    if (f->size_place < 0)
-        return is_many(f, args);
-    PyObject *size = PyTuple_Size(args) > f->size_place ? PyTuple_GetItem(args, f->size_place)
+    if (way->size_place < 0)
+        return is_many(way, args);
+    PyObject *size = PyTuple_Size(args) > way->size_place
+                         ? PyTuple_GetItem(args, way->size_place)
                      : kwargs ? convert_keyword(kwargs, &size_name, "size")
                               : NULL;
     PyObject *out = kwargs ? convert_keyword(kwargs, &out_name, "out") : NULL;
-    return (size && is_many(f, size)) || (out && is_many(f, out));
+    return (size && is_many(way, size)) || (out && is_many(way, out));
 }
 
 /* Check whether a call without a tuple of arguments may draw many numbers, where any keyword
  * may be the size. */
-static bool may_draw_many(const struct function *f, PyObject *const *args, size_t n, size_t all)
+static bool may_draw_many(const struct recorded_way *way, PyObject *const *args, size_t n,
+                          size_t all)
 {
-    if (!may_draw(f))
+    if (!may_draw(way))
         return false;
     double size = 1;
-    for (size_t i = 0; f->size_place < 0 && i < n; i++)
+    for (size_t i = 0; way->size_place < 0 && i < n; i++)
         size *= PyLong_CheckExact(args[i]) ? (double)PyLong_AsLongLong(args[i]) : 0;
     PyErr_Clear();
-    bool may = f->size_place < 0 ? size / f->threshold_factor >= (double)queue_threshold
-                                 : (size_t)f->size_place < n && is_many(f, args[f->size_place]);
+    bool may = way->size_place < 0
+                   ? size / way->threshold_factor >= (double)queue_threshold
+                   : (size_t)way->size_place < n && is_many(way, args[way->size_place]);
     for (size_t i = n; i < all && !may; i++)
-        may = is_many(f, args[i]);
+        may = is_many(way, args[i]);
     return may;
 }
 
@@ -393,13 +406,13 @@ static bool has_large_at(PyObject *args, int place, int threshold_factor)
 }
 
 /* Check whether a call is large, for the recorded form or for the layer. */
-static bool is_for_queue(const struct function *f, int threshold_factor, PyObject *args,
-                         PyObject *kwargs)
+static bool is_for_queue(const struct function *f, const struct recorded_way *way,
+                         int threshold_factor, PyObject *args, PyObject *kwargs)
 {
-    switch (f->size_rule) {
+    switch (way->size_rule) {
     case 's':
     case 'n':
-        return has_large_shape(args, 0, threshold_factor, f->size_rule == 'n');
+        return has_large_shape(args, 0, threshold_factor, way->size_rule == 'n');
     case 't':
         return has_large_count(args, kwargs, threshold_factor);
     case 'g':
@@ -408,11 +421,11 @@ static bool is_for_queue(const struct function *f, int threshold_factor, PyObjec
         return has_large_range(args);
     case 'd':
     case 'p':
-        return draws_many(f, args, kwargs);
+        return draws_many(way, args, kwargs);
     case 'q':
         return true;
     case 'i':
-        return has_large_at(args, f->size_place, threshold_factor);
+        return has_large_at(args, way->size_place, threshold_factor);
     case 'm':
         return has_stack(args) && has_large(args, 0, threshold_factor);
     case 'o':
@@ -580,10 +593,11 @@ static bool is_left_to_numpy(PyObject *result, unsigned long failures_before, bo
 }
 
 /* Return the factor from which a call is large for the recorded form or the layer. */
-static inline int least_factor(const struct function *f)
+static inline int least_factor(const struct function *f, const struct recorded_way *way)
 {
-    bool is_layers = has_layer(f) && (!has_form(f) || f->layer_factor < f->threshold_factor);
-    return is_layers ? f->layer_factor : f->threshold_factor;
+    bool is_layers =
+        has_layer(f) && (!has_form(way) || f->layer_factor < way->threshold_factor);
+    return is_layers ? f->layer_factor : way->threshold_factor;
 }
 
 /* Return a new tuple of an object and the arguments of a call. */
@@ -606,7 +620,7 @@ static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwarg
     if (is_plain)
         expression_enter();
     PyObject *given = f->first ? put_first(f->first, args) : Py_NewRef(args);
-    PyObject *result = given ? PyObject_Call(f->implementation, given, kwargs) : NULL;
+    PyObject *result = given ? PyObject_Call(way_of(f)->implementation, given, kwargs) : NULL;
     Py_XDECREF(given);
     if (elided && result && is_array(result) &&
         memory_of(root_of(result)->unprepared) == elided) {
@@ -739,15 +753,17 @@ static int try_way(PyObject *(*way)(struct function *, PyObject *, PyObject *),
 
 int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
 {
+    const struct recorded_way *way = way_of(f);
     int status = 0;
     *result = NULL;
     if (f->operation >= 0 &&
         (has_large(args, 0, 1) || has_large_result(f, args) ||
          (PyTuple_Size(args) > 0 && is_costly(f->operation, PyTuple_GetItem(args, 0)))))
         status = record(f, args, kwargs, result);
-    if (status == 0 && has_form(f) && is_for_queue(f, f->threshold_factor, args, kwargs))
+    if (status == 0 && has_form(way) &&
+        is_for_queue(f, way, way->threshold_factor, args, kwargs))
         status = try_way(call_queued, f, args, kwargs, result);
-    if (status == 0 && has_layer(f) && is_for_queue(f, f->layer_factor, args, kwargs))
+    if (status == 0 && has_layer(f) && is_for_queue(f, way, f->layer_factor, args, kwargs))
         status = try_way(run_layer, f, args, kwargs, result);
     return status;
 }
@@ -810,7 +826,7 @@ static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwar
     PyErr_Clear();
     profile_begin(&span, SPAN_OPERATION, name);
     PyObject *result = function_run(f, args, kwargs);
-    profile_end_call(&span, args, least_factor(f), result);
+    profile_end_call(&span, args, least_factor(f, way_of(f)), result);
     Py_XDECREF(own);
     return result;
 }
@@ -848,16 +864,16 @@ static inline bool is_usual(const struct function *f)
 }
 
 /* Check whether calls with many random numbers are large. */
-static inline bool is_draw(const struct function *f)
+static inline bool is_draw(const struct recorded_way *way)
 {
-    return f->size_rule == 'd' || f->size_rule == 'p';
+    return way->size_rule == 'd' || way->size_rule == 'p';
 }
 
 /* Check whether only calls with large arrays are large. */
-static inline bool needs_large_array(const struct function *f)
+static inline bool needs_large_array(const struct recorded_way *way)
 {
-    return f->size_rule == 'a' || f->size_rule == 'o' || f->size_rule == 'm' ||
-           f->size_rule == 'i';
+    return way->size_rule == 'a' || way->size_rule == 'o' || way->size_rule == 'm' ||
+           way->size_rule == 'i';
 }
 
 /* Return the size from which calls of a function are recorded, or left to NumPy. */
@@ -865,9 +881,10 @@ static inline Py_ssize_t least_large(const struct function *f)
 {
     if (f->operation >= 0 || queue_threshold > MX_MOST_DIRECT)
         return queue_threshold;
-    if (!has_form(f) && !has_layer(f))
+    const struct recorded_way *way = way_of(f);
+    if (!has_form(way) && !has_layer(f))
         return MX_MOST_DIRECT + 1;
-    Py_ssize_t least = queue_threshold * (needs_large_array(f) ? least_factor(f) : 1);
+    Py_ssize_t least = queue_threshold * (needs_large_array(way) ? least_factor(f, way) : 1);
     return least <= MX_MOST_DIRECT ? least : MX_MOST_DIRECT + 1;
 }
 
@@ -899,8 +916,8 @@ static inline bool are_immediate(const struct function *f, PyObject *const *args
 static bool is_little(const struct function *f, PyObject *a)
 {
     npy_intp weight = queue_weight(np_array_of(a));
-    return weight / f->threshold_factor < queue_threshold &&
-           (f->size_rule != 'o' || weight <= MX_MOST_DIRECT);
+    return weight / way_of(f)->threshold_factor < queue_threshold &&
+           (way_of(f)->size_rule != 'o' || weight <= MX_MOST_DIRECT);
 }
 
 /* Run the queue for an array that a number is computed of, if one in memory would not be
@@ -1013,8 +1030,9 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     PyObject *values[MAX_PLAIN];
     struct call_args call_args;
     size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
-    bool may_record = (has_form(f) || has_layer(f)) && !needs_large_array(f) &&
-                      (!is_draw(f) || may_draw_many(f, args, n, all));
+    const struct recorded_way *way = way_of(f);
+    bool may_record = (has_form(way) || has_layer(f)) && !needs_large_array(way) &&
+                      (!is_draw(way) || may_draw_many(way, args, n, all));
     bool may_choose = f->choose && all >= (size_t)f->choose_from;
     if (all > MAX_PLAIN || may_record || may_choose || !queue_is_idle() || !is_usual(f) ||
         (!are_small(args, all, least_large(f)) && !is_eager_pair(f, args, all)) ||
@@ -1123,7 +1141,7 @@ static struct function *make_of_type(PyTypeObject *type, PyObject *wrapped, PyOb
     self->call = row ? call_first : function_vectorcall;
     self->adopts = true;
     self->operation = operation;
-    self->threshold_factor = self->layer_factor = 1;
+    self->ways[0].threshold_factor = self->ways[1].threshold_factor = self->layer_factor = 1;
     self->depth = MAX_DEPTH;
     return self;
 }
@@ -1159,8 +1177,7 @@ static PyObject *make_function(PyObject *module, PyObject *const *args, Py_ssize
 }
 
 /* Return a new function that treats its calls as another one does. */
-static struct function *copy_function(const struct function *f, PyObject *wrapped,
-                                      PyObject *implementation)
+static struct function *copy_function(const struct function *f, PyObject *wrapped)
 {
     struct function *copy = (struct function *)PyType_GenericAlloc(Py_TYPE((PyObject *)f), 0);
     if (!copy)
@@ -1171,12 +1188,13 @@ static struct function *copy_function(const struct function *f, PyObject *wrappe
     copy->wrapped = Py_NewRef(wrapped);
     copy->choose = Py_XNewRef(f->choose);
     copy->choose_from = f->choose_from;
-    copy->implementation = Py_XNewRef(implementation);
     copy->layer = Py_XNewRef(f->layer);
-    copy->threshold_factor = f->threshold_factor;
     copy->layer_factor = f->layer_factor;
-    copy->size_rule = f->size_rule;
-    copy->size_place = f->size_place;
+    for (int i = 0; i < 2; i++) {
+        copy->ways[i] = f->ways[i];
+        Py_XINCREF(f->ways[i].implementation);
+    }
+    copy->has_gpu_way = f->has_gpu_way;
     copy->operation = f->operation;
     copy->adopts = f->adopts;
     copy->is_maker = f->is_maker;
@@ -1193,10 +1211,25 @@ PyObject *function_standard(PyObject *function)
     if (prepare((struct function *)function) < 0)
         return NULL;
     const struct function *f = (struct function *)function;
-    struct function *copy = copy_function(f, f->wrapped, f->implementation);
+    struct function *copy = copy_function(f, f->wrapped);
     if (copy)
         copy->is_standard = true;
     return (PyObject *)copy;
+}
+
+static PyObject *set_gpu_way(PyObject *module, PyObject *args)
+{
+    PyObject *function, *implementation;
+    int factor, place, rule;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!OiCi:set_gpu_way", function_type, &function, &implementation,
+                          &factor, &rule, &place))
+        return NULL;
+    struct function *f = (struct function *)function;
+    Py_XDECREF(f->ways[1].implementation);
+    f->ways[1] = (struct recorded_way){Py_NewRef(implementation), factor, (char)rule, place};
+    f->has_gpu_way = true;
+    Py_RETURN_NONE;
 }
 
 static PyObject *bind_function(PyObject *module, PyObject *const *args, Py_ssize_t n)
@@ -1207,8 +1240,7 @@ static PyObject *bind_function(PyObject *module, PyObject *const *args, Py_ssize
         return NULL;
     }
     struct function *f = (struct function *)args[0];
-    struct function *copy =
-        prepare(f) < 0 ? NULL : copy_function(f, args[1], f->implementation);
+    struct function *copy = prepare(f) < 0 ? NULL : copy_function(f, args[1]);
     if (!copy)
         return NULL;
     copy->first = Py_NewRef(args[2]);
@@ -1285,7 +1317,8 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
     struct function *f = (struct function *)self;
     Py_VISIT(f->wrapped);
     Py_VISIT(f->choose);
-    Py_VISIT(f->implementation);
+    Py_VISIT(f->ways[0].implementation);
+    Py_VISIT(f->ways[1].implementation);
     Py_VISIT(f->layer);
     Py_VISIT(f->first);
     Py_VISIT(f->dict);
@@ -1297,7 +1330,8 @@ static int function_clear(PyObject *self)
 {
     struct function *f = (struct function *)self;
     Py_CLEAR(f->choose);
-    Py_CLEAR(f->implementation);
+    Py_CLEAR(f->ways[0].implementation);
+    Py_CLEAR(f->ways[1].implementation);
     Py_CLEAR(f->layer);
     Py_CLEAR(f->first);
     Py_CLEAR(f->dict);
@@ -1314,7 +1348,8 @@ static void function_dealloc(PyObject *self)
     Py_XDECREF(f->wrapped);
     Py_XDECREF(f->row);
     Py_XDECREF(f->choose);
-    Py_XDECREF(f->implementation);
+    Py_XDECREF(f->ways[0].implementation);
+    Py_XDECREF(f->ways[1].implementation);
     Py_XDECREF(f->layer);
     Py_XDECREF(f->first);
     Py_XDECREF(f->owner);
@@ -1332,17 +1367,19 @@ static PyMemberDef function_members[] = {
      "tuple of that and of other arguments."},
     {"choose_from", T_INT, offsetof(struct function, choose_from), 0,
      "The fewest arguments of a call for which `choose` is asked."},
-    {"implementation", T_OBJECT, offsetof(struct function, implementation), 0,
+    {"implementation", T_OBJECT, offsetof(struct function, ways[0].implementation), 0,
      "None, or a function that is called first when an array is large. It records the "
      "operation, or returns NotImplemented."},
+    {"gpu_implementation", T_OBJECT, offsetof(struct function, ways[1].implementation), 0,
+     "The same where operations may run on a GPU, if set_gpu_way() was called."},
     {"layer", T_OBJECT, offsetof(struct function, layer), 0,
      "None, or NumPy's code for the function, which is executed over mxnp arrays after "
      "`implementation`. True until it is loaded."},
-    {"threshold_factor", T_INT, offsetof(struct function, threshold_factor), 0,
+    {"threshold_factor", T_INT, offsetof(struct function, ways[0].threshold_factor), 0,
      "An array of this many thresholds is large for `implementation`."},
     {"layer_factor", T_INT, offsetof(struct function, layer_factor), 0,
      "An array of this many thresholds is large for `layer`."},
-    {"size_rule", T_CHAR, offsetof(struct function, size_rule), 0,
+    {"size_rule", T_CHAR, offsetof(struct function, ways[0].size_rule), 0,
      "What has to be large: \"a\" an argument, \"s\" the shape in the first argument, \"n\" "
      "the "
      "square of that number or of the size of an array, \"t\" the number in the third "
@@ -1352,7 +1389,7 @@ static PyMemberDef function_members[] = {
      "several threads reduce it to one number, \"i\" the argument at `size_place`, \"d\" the "
      "size of a draw, \"p\" the same if there are several threads. With \"q\", "
      "`implementation` decides."},
-    {"size_place", T_INT, offsetof(struct function, size_place), 0,
+    {"size_place", T_INT, offsetof(struct function, ways[0].size_place), 0,
      "With the rules \"d\" and \"p\", the place of the size among the arguments, or -1 if they "
      "are the "
      "size."},
