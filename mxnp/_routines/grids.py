@@ -139,11 +139,15 @@ def _read_axis(part: Any) -> tuple[Any, Any, Any, int] | None:
 
 
 def _mgrid(key: Any) -> Any:
-    parts = [_read_axis(part) for part in key] if type(key) is tuple else []
-    if not parts or any(part is None or part[3] < 1 for part in parts):
-        return NotImplemented
-    read = [part for part in parts if part is not None]
-    if not _is_large(math.prod(part[3] for part in read)):
+    read: list[tuple[Any, Any, Any, int]] = []
+    size = 1
+    for part in key if type(key) is tuple else ():
+        axis = _read_axis(part)
+        if axis is None or axis[3] < 1:
+            return NotImplemented
+        read.append(axis)
+        size *= axis[3]
+    if not read or not _is_large(size):
         return NotImplemented
     dtype = numpy.result_type(0, *(number for part in read for number in part[:3]))
     lines = []

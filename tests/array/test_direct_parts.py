@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import types
 import warnings
 from functools import partial
@@ -172,3 +173,19 @@ def test_numbers_as_arguments(name: str, dtype: str) -> None:
         x = numbers((40,), dtype)
         expected = outcome(numpy, call, x.copy())
         assert_same(outcome(mxnp, call, mxnp.array(x)), expected, f"{number!r}")
+
+
+ENDS = [0, 1, -3, 7, 100, 2**40, -(2**61), 2**61, 2**63 - 1, -(2**63), 2**64, True, 2.5]
+
+
+def test_ranges() -> None:
+    def call(np: Any, arguments: tuple[Any, ...]) -> Any:
+        return [np.arange(*arguments)]
+
+    for start, stop, step in itertools.product(ENDS, ENDS, ENDS):
+        calls = {(stop,): stop, (start, stop): stop - start}
+        calls[start, stop, step] = (stop - start) / step if step else 0
+        for arguments, length in calls.items():
+            if length < 10_000:
+                expected = outcome(numpy, call, arguments)
+                assert_same(outcome(mxnp, call, arguments), expected, f"{arguments}")

@@ -140,16 +140,36 @@ static int call_full(PyObject *const *args, size_t n, PyObject **result)
 
 static int call_copy(PyObject *const *args, size_t n, PyObject **result);
 
+/* Read an integer that is far from the limits of int64. */
+static bool read_small(PyObject *x, int64_t *value)
+{
+    int overflow = 0;
+    if (!PyLong_CheckExact(x))
+        return false;
+    *value = PyLong_AsLongLongAndOverflow(x, &overflow);
+    return !overflow && *value > -INT64_MAX / 4 && *value < INT64_MAX / 4;
+}
+
+/* Compute arange(stop), arange(start, stop) or arange(start, stop, step) of integers. */
 static int call_arange(PyObject *const *args, size_t n, PyObject **result)
 {
-    struct new_shape shape = {.size = 1};
+    int64_t start = 0, stop, step = 1;
+    if (n == 0 || n > 3 || !read_small(args[n > 1], &stop) ||
+        (n > 1 && !read_small(args[0], &start)) || (n > 2 && !read_small(args[2], &step)) ||
+        step == 0)
+        return 0;
+    int64_t distance = step > 0 ? stop - start : start - stop, size = step > 0 ? step : -step;
+    int64_t length = distance > 0 ? (distance - 1) / size + 1 : 0;
+    if (length == 0 || length > MX_MOST_DIRECT)
+        return 0;
+    struct new_shape shape = {.ndim = 1, .dims = {length}, .size = length};
     char *data;
-    if (n != 1 || !add_length(&shape, args[0]) || !is_immediate(&shape))
+    if (!is_immediate(&shape))
         return 0;
     int status = new_array(ROW_int64, &shape, &data, result);
-    int64_t *numbers = status > 0 ? (int64_t *)data : NULL, length = shape.size;
+    int64_t *numbers = status > 0 ? (int64_t *)data : NULL;
     for (int64_t i = 0; numbers && i < length; i++)
-        numbers[i] = i;
+        numbers[i] = start + i * step;
     return status;
 }
 
