@@ -515,3 +515,20 @@ def test_an_interrupt_leaves_no_function_with_a_part_of_its_globals() -> None:
     end = end_of("-c", textwrap.dedent(program))
     assert (end.err, end.status) == ("", 0)
     assert end.out == "True 100000.0\n"
+
+
+def test_the_argument_at_a_place_has_to_be_large() -> None:
+    """With the size rule "i", as that of put_along_axis."""
+    asked: list[Any] = []
+    function = _bridge.Function(numpy.take)
+    function.implementation = lambda *args: asked.append(args) or NotImplemented
+    function.size_rule, function.size_place = "i", 1
+    before = _bridge.set_threshold(1000)
+    x, i = mxnp.arange(2000.0), mxnp.arange(2000)
+    mxnp.synchronize()
+    for indices in (i[:5], [1, 2], 3):
+        assert function(x, indices).sum() == x[indices].sum()
+    assert not asked
+    assert function(x, i).sum() == x.sum()
+    assert len(asked) == 1
+    _bridge.set_threshold(before)
