@@ -167,6 +167,8 @@ def _arange(
     if dtype is not None and (wanted is None or wanted.kind not in "iuf"):
         return NotImplemented
     third = start + 2 * step
+    if not all(-(2**63) <= each < 2**63 for each in (start, stop, third)):
+        return NotImplemented  # NumPy looks for a dtype that holds the integers
     third = float(third) if isinstance(stop, float) else third
     try:  # NumPy computes all elements from the first two, which are rounded
         first_two = numpy.arange(start, third, step, dtype=wanted)[:2]

@@ -175,6 +175,11 @@ def test_numbers_as_arguments(name: str, dtype: str) -> None:
         assert_same(outcome(mxnp, call, mxnp.array(x)), expected, f"{number!r}")
 
 
+@pytest.mark.parametrize("end", [2**63, 2**64, -(2**63) - 1])
+def test_long_ranges_with_ends_beyond_int64(xp: Any, end: int) -> Any:
+    return xp.arange(0, end, end >> 15)
+
+
 ENDS = [0, 1, -3, 7, 100, 2**40, -(2**61), 2**61, 2**63 - 1, -(2**63), 2**64, True, 2.5]
 
 
