@@ -1,5 +1,6 @@
 #pragma once
-/* base.h -- included by every C file of the core: the C API, limits, the clock and assertions.
+/* base.h -- included by every C file of the core: the C API, limits, the clock, a step of a
+ * loop that waits, and assertions.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +20,16 @@ static inline int64_t mx_now(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Lets the other thread of a core run, while this one waits for a change of memory. */
+static inline void mx_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb"); /* yield does nothing on most of them */
+#endif
 }
 
 /* States an invariant.  The C tests and all builds with a sanitizer define MX_ASSERTS and abort

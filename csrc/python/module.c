@@ -8,6 +8,7 @@
 #include "python/base/settings.h"
 #include "python/base/state.h"
 #include "python/base/types.h"
+#include "python/base/workers.h"
 #include "python/convert/convert.h"
 #include "python/direct/draws.h"
 #include "python/direct/functions.h"
@@ -244,6 +245,7 @@ static int add_methods(PyObject *module)
         function_module_methods, hook_methods,       checks_methods,
         traceback_methods,       attributes_methods, iterators_methods,
         draws_methods,           division_methods,   refusal_methods,
+        workers_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

@@ -1,13 +1,14 @@
 """Python threads that call NumPy's compiled functions, which run without the GIL.
 
-The threads are started for each call. An executor of `concurrent.futures` would import
-modules that a program may have under the same names, and it refuses work when the main
-thread has ended.
+A thread that has ended its work waits for the next call. An executor of
+`concurrent.futures` would import modules that a program may have under the same names,
+and it refuses work when the main thread has ended.
 """
 
 from __future__ import annotations
 
 import contextvars
+import os
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
 from typing import Any
@@ -42,37 +43,46 @@ def cut(a: Any, axis: int, part: slice) -> Any:
     return a[(slice(None),) * axis + (part,)]
 
 
+os.register_at_fork(after_in_child=_bridge.forget_workers)
+
+
+def _start(run: Callable[..., Any], *args: Any) -> None:
+    """Call a function on a thread that waits, or else on a new one."""
+    if not _bridge.give_call(run, args):
+        start_new_thread(_bridge.serve_calls, (run, args))
+
+
 def run_pieces(
     work: Callable[[slice], Any], n: int, pieces: int, most: int = 0
 ) -> list[Any]:
     """
-    Call a function for each piece of a range, on threads, which a report shows.
+    Call a function for each part of a range, on threads, which a report shows.
 
     Parameters
     ----------
     work : callable
-        Takes the part of the range that a piece has. The caller's thread computes the
-        first piece, and those that no other thread has begun by then. Other threads
-        have a copy of its context, with NumPy's errstate.
+        Takes a part of the range. A part belongs to the thread that takes it first, of
+        the caller's and the others. The others have a copy of the caller's context,
+        with NumPy's errstate.
     n : int
         The length of the range.
     pieces : int
-        The number of pieces, whose lengths differ by one at most.
+        The number of threads.
     most : int, optional
-        The longest part that a call of `work` gets. A thread calls it for a longer
-        piece again and again, until another piece has failed or a signal handler has
-        raised an exception. By default a call gets a whole piece.
+        The longest part. No thread takes another one after a part has failed or a
+        signal handler has raised an exception. By default there is a part for each
+        thread.
 
     Returns
     -------
     list
-        The last result of each piece, in their order.
+        The results of the parts, whose lengths differ by one at most, in their order.
 
     Raises
     ------
     Exception
-        What the first piece that failed raised, without the frames of another thread,
-        or what a signal handler raised.
+        What a part that failed raised, without the frames of another thread, or what a
+        signal handler raised.
     """
     _bridge.profile_note_threads(pieces)
     call = _Pieces(work, n, pieces, most)
@@ -91,7 +101,7 @@ def run_pieces(
 
 class _Pieces:
     """
-    The pieces of a call, each of which belongs to the thread that begins it first.
+    The parts of a call, which threads take in their order.
 
     A signal handler may raise an exception between any two lines that the caller's
     thread runs, also while it starts threads or waits for them.
@@ -101,61 +111,57 @@ class _Pieces:
         self, work: Callable[[slice], Any], n: int, pieces: int, most: int
     ) -> None:
         self.work: Any = work
-        self.most = most
-        self.parts = [
-            slice(i * n // pieces, (i + 1) * n // pieces) for i in range(pieces)
-        ]
-        self.results: list[Any] = [None] * pieces
-        self.errors: dict[int, BaseException] = {}  # by the number of the piece
-        self.is_threads: dict[int, bool] = {}  # or the caller's, from its begin on
+        parts = pieces * -(-n // (pieces * (most or n or 1))) or pieces
+        self.parts = [slice(i * n // parts, (i + 1) * n // parts) for i in range(parts)]
+        self.left = iter(range(parts))
+        self.results: list[Any] = [None] * parts
+        self.errors: dict[int, BaseException] = {}  # by the number of the thread
+        self.has_begun: dict[int, bool] = {}  # or begins too late
         self.ended: set[int] = set()
-        self.locks = [allocate_lock() for _ in self.parts]
+        self.locks = [allocate_lock() for _ in range(pieces)]
 
-    def compute(self, i: int) -> None:
-        start, stop = self.parts[i].start, self.parts[i].stop
-        step = self.most or max(stop - start, 1)
-        for at in range(start, stop, step):
+    def compute(self) -> None:
+        for i in self.left:
             if self.errors:
                 return
-            self.results[i] = self.work(slice(at, min(at + step, stop)))
+            self.results[i] = self.work(self.parts[i])
 
-    def compute_on_thread(self, i: int) -> None:
-        if not self.is_threads.setdefault(i, True):
+    def compute_on_thread(self, thread: int) -> None:
+        if not self.has_begun.setdefault(thread, True):
             return
         try:
-            self.compute(i)
+            self.compute()
         except BaseException as error:
-            self.errors[i] = error
+            self.errors[thread] = error
         finally:
-            self.ended.add(i)
-            self.locks[i].release()
+            self.ended.add(thread)
+            self.locks[thread].release()
 
     def run(self) -> None:
         try:
             self.start_threads()
-            for i in range(len(self.parts)):
-                if not self.is_threads.setdefault(i, False):
-                    self.compute(i)
+            self.compute()
+            _bridge.await_calls()
         except BaseException as error:
             self.errors[0] = error
 
     def start_threads(self) -> None:
-        for i, lock in enumerate(self.locks[1:], 1):
+        for thread, lock in enumerate(self.locks[1:], 1):
             lock.acquire()
             run = contextvars.copy_context().run
             try:
-                start_new_thread(run, (self.compute_on_thread, i))
+                _start(run, self.compute_on_thread, thread)
             except RuntimeError as error:  # no more threads, or the interpreter ends
                 _bridge.raise_handlers(error)
 
     def wait(self) -> None:
         """Wait for the threads that have begun, whatever signal handlers raise."""
-        for i, lock in enumerate(self.locks):
-            while self.is_threads.setdefault(i, False) and i not in self.ended:
+        for thread, lock in enumerate(self.locks[1:], 1):
+            while self.has_begun.setdefault(thread, False) and thread not in self.ended:
                 try:
                     lock.acquire()
                 except BaseException as error:
-                    self.errors[-1] = error  # before those of the pieces
+                    self.errors[-1] = error  # before those of the parts
 
     def forget(self) -> None:
         """Drop what a thread that begins too late, or an exception, would keep."""

@@ -1,11 +1,14 @@
 """Test the threads that call compiled functions: what ends the pieces of a call."""
 
+import ctypes
 import gc
+import platform
 import threading
 import weakref
 
 import pytest
 from support.moments import at_each_line
+from support.processes import IGNORED, end_of
 
 from mxnp._engine import threads
 
@@ -55,45 +58,56 @@ def test_parts_of_pieces():
         lambda part: parts.append(part) or part.start, 23, 2, 4
     )
     assert sorted((part.start, part.stop) for part in parts) == [
-        (0, 4), (4, 8), (8, 11), (11, 15), (15, 19), (19, 23),
+        (0, 3), (3, 7), (7, 11), (11, 15), (15, 19), (19, 23),
     ]  # fmt: skip
-    assert results == [8, 19]
+    assert results == [0, 3, 7, 11, 15, 19]
 
 
-def test_a_piece_that_fails_ends_the_others():
-    parts = []
+def is_main():
+    return threading.current_thread() is threading.main_thread()
+
+
+def test_a_part_that_fails_ends_the_others():
+    parts, has_begun = [], threading.Event()
 
     def work(part):
         parts.append(part.start)
-        if part.start == 10:
+        if is_main():
+            has_begun.set()
+            assert locks[1].released.wait(60)
+        else:
+            assert has_begun.wait(60)
             raise ValueError("failed")
-        assert locks[1].released.wait(60)
 
     with pytest.raises(ValueError, match="failed"):
         threads.run_pieces(work, 20, 2, 1)
-    assert sorted(parts) == [0, 10]
-
-
-def test_an_interrupt_while_others_compute_ends_them(monkeypatch):
-    monkeypatch.setattr(Lock, "raises", True)
-    parts, begun = [], threading.Event()
-
-    def work(part):
-        parts.append(part.start)
-        if part.start == 0:
-            assert begun.wait(60)
-        if part.start == 1:
-            begun.set()
-            assert locks[1].waited.wait(60)
-
-    with pytest.raises(KeyboardInterrupt):
-        threads.run_pieces(work, 3, 2, 1)
     assert sorted(parts) == [0, 1]
 
 
-def test_an_error_of_the_own_thread_keeps_its_frames():
+def test_an_interrupt_while_others_compute_waits_for_them(monkeypatch):
+    monkeypatch.setattr(Lock, "raises", True)
+    parts, has_begun = [], threading.Event()
+
     def work(part):
-        if part.start == 0:
+        if is_main():
+            assert has_begun.wait(60)
+        else:
+            has_begun.set()
+            assert locks[1].waited.wait(60)
+        parts.append(part.start)
+
+    with pytest.raises(KeyboardInterrupt):
+        threads.run_pieces(work, 4, 2, 1)
+    assert sorted(parts) == [0, 1, 2, 3]
+
+
+def test_an_error_of_the_own_thread_keeps_its_frames():
+    has_begun = threading.Event()
+
+    def work(part):
+        has_begun.wait(0 if is_main() else 60)
+        if is_main():
+            has_begun.set()
             raise ValueError("a handler's")
 
     with pytest.raises(ValueError, match="a handler's") as found:
@@ -113,13 +127,13 @@ class Call:
         i = part.start
         self.begun.add(i)
         self.has_begun[i].set()
-        if threading.current_thread() is not threading.main_thread():
-            locks[i].waits.wait(20)
+        if not is_main():
+            locks[i + 1].waits.wait(20)
         self.ended.add(i)
 
-    def start(self, run, args):
-        start_new_thread(run, args)
-        assert self.has_begun[args[1]].wait(60)
+    def start(self, run, compute, thread):
+        start(run, compute, thread)
+        assert self.has_begun[thread - 1].wait(60)
 
     def run(self):
         try:
@@ -129,7 +143,7 @@ class Call:
         self.left = self.begun - self.ended
 
 
-start_new_thread = threads.start_new_thread
+start = threads._start
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
@@ -140,7 +154,7 @@ def test_no_thread_outlives_a_call_that_a_handler_ends(monkeypatch, error):
     def run():
         nonlocal call
         call = Call()
-        monkeypatch.setattr(threads, "start_new_thread", call.start)
+        monkeypatch.setattr(threads, "_start", call.start)
         call.run()
 
     call = None
@@ -153,26 +167,80 @@ def test_no_thread_outlives_a_call_that_a_handler_ends(monkeypatch, error):
     assert moments > 20
 
 
-def test_the_caller_computes_the_pieces_without_threads(monkeypatch):
+def test_the_caller_computes_the_parts_without_threads(monkeypatch):
     def fail(*_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threads, "start_new_thread", fail)
+    monkeypatch.setattr(threads, "_start", fail)
     assert threads.run_pieces(lambda part: part.start, 9, 3) == [0, 3, 6]
 
 
 def test_a_thread_that_begins_too_late_has_nothing_to_do(monkeypatch):
-    started, parts = [], []
-    monkeypatch.setattr(threads, "start_new_thread", lambda *call: started.append(call))
+    late = []
+    monkeypatch.setattr(threads, "_start", lambda run, *call: late.append(call))
+
+    def fail(part):
+        raise ValueError("failed")
+
+    with pytest.raises(ValueError, match="failed"):
+        threads.run_pieces(fail, 9, 3)
+    for compute, thread in late:
+        compute(thread)
+        assert not compute.__self__.errors
+
+
+def of_two_threads(value):
+    """Return the values that the caller's thread and another one have."""
+    both, values = threading.Barrier(2), {}
 
     def work(part):
-        parts.append(part.start)
-        while part.start == 3 and started:
-            run, args = started.pop(0)
-            run(*args)
+        both.wait(60)
+        values[is_main()] = value()
 
-    threads.run_pieces(work, 9, 3)
-    assert parts == [0, 3, 6]
+    threads.run_pieces(work, 2, 2)
+    return values[True], values[False]
+
+
+def test_a_thread_waits_for_the_next_call():
+    known = set()
+    for _ in range(50):
+        _, ident = of_two_threads(threading.get_ident)
+        if ident in known:
+            break
+        known.add(ident)
+    assert ident in known
+
+
+UPWARD = {"x86_64": 0x800, "aarch64": 0x400000, "arm64": 0x400000}
+
+
+@pytest.mark.skipif(platform.machine() not in UPWARD, reason="Other numbers of modes")
+def test_threads_round_as_the_caller_does():
+    libc, one = ctypes.CDLL(None), 1.0
+    assert libc.fesetround(UPWARD[platform.machine()]) == 0
+    try:
+        upward = of_two_threads(lambda: one / 3)
+    finally:
+        libc.fesetround(0)
+    assert upward == (0.33333333333333337,) * 2
+
+
+FORK = """
+import os, time
+from mxnp import _bridge
+from mxnp._engine import threads
+while not _bridge.give_call(int, ()):
+    threads.run_pieces(lambda part: time.sleep(0.01), 2, 2)
+if os.fork() == 0:
+    print(_bridge.give_call(int, ()), flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_a_forked_process_has_no_threads_that_wait():
+    end = end_of("-W", IGNORED, "-c", FORK)
+    assert (end.status, end.out.strip()) == (0, "False"), end.err
 
 
 @pytest.mark.parametrize("failing", [0, 1])

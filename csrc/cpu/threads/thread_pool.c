@@ -67,15 +67,6 @@ static struct {
 
 /* -- Waiting ----------------------------------------------------------------------- */
 
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb"); /* yield does nothing on most of them */
-#endif
-}
-
 static uint64_t bit(int thread) { return (uint64_t)1 << thread; }
 
 static uint64_t first_of(uint64_t ticket) { return ticket >> FIRST_SHIFT & MOST_CHUNKS; }
@@ -103,7 +94,7 @@ static bool spin(int thread)
         for (int i = 0; i < 32; i++) {
             if (is_finished(thread))
                 return true;
-            relax();
+            mx_relax();
         }
     } while (mx_now() < end);
     return false;

@@ -1,0 +1,144 @@
+/* workers.c -- threads of Python that wait for calls.
+ *
+ * A thread that has run a call waits for the next one: to start a thread takes as long as many
+ * calls.  The global interpreter lock guards the list of idle threads, and is not held by a
+ * thread that waits.
+ */
+#include "python/base/workers.h"
+
+#include <fenv.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "api/recorder.h"
+
+#define SPIN_NS 50000 /* until a thread sleeps, as in thread_pool.c */
+#define MOST    64    /* threads, as mxnp.set_num_threads allows */
+
+struct worker {
+    struct worker *next; /* in the list of idle ones */
+    _Atomic(PyObject *) call;
+    fenv_t environment; /* of the thread that gives the call */
+    pthread_mutex_t lock;
+    pthread_cond_t given;
+};
+static struct worker *idle;
+static int started;
+static atomic_int running; /* calls that have begun and not ended */
+
+static bool has_call(struct worker *worker) { return atomic_load(&worker->call); }
+
+static bool all_have_ended(struct worker *unused)
+{
+    (void)unused;
+    return atomic_load(&running) == 0;
+}
+
+static bool spin_until(bool (*is_over)(struct worker *), struct worker *worker)
+{
+    int64_t end = mx_now() + SPIN_NS;
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (is_over(worker))
+                return true;
+            mx_relax();
+        }
+    } while (mx_now() < end);
+    return false;
+}
+
+/* Return the next call, after the calling thread has joined the idle ones. */
+static PyObject *next_call(struct worker *worker)
+{
+    worker->next = idle;
+    idle = worker;
+    PyThreadState *saved = PyEval_SaveThread();
+    if (!spin_until(has_call, worker)) {
+        pthread_mutex_lock(&worker->lock);
+        while (!has_call(worker))
+            pthread_cond_wait(&worker->given, &worker->lock);
+        pthread_mutex_unlock(&worker->lock);
+    }
+    fesetenv(&worker->environment);
+    PyEval_RestoreThread(saved);
+    return atomic_exchange(&worker->call, NULL);
+}
+
+static void run_call(PyObject *call)
+{
+    PyObject *function, *args;
+    atomic_fetch_add(&running, 1);
+    PyObject *result = PyArg_ParseTuple(call, "OO!", &function, &PyTuple_Type, &args)
+                           ? PyObject_CallObject(function, args)
+                           : NULL;
+    if (!result)
+        PyErr_WriteUnraisable(call);
+    Py_XDECREF(result);
+    atomic_fetch_sub(&running, 1);
+}
+
+static PyObject *serve_calls(PyObject *self, PyObject *call)
+{
+    struct worker *worker = PyMem_Calloc(1, sizeof *worker);
+    (void)self;
+    if (!worker)
+        return PyErr_NoMemory();
+    pthread_mutex_init(&worker->lock, NULL);
+    pthread_cond_init(&worker->given, NULL);
+    started++;
+    for (Py_INCREF(call);; call = next_call(worker)) {
+        run_call(call);
+        Py_DECREF(call);
+    }
+}
+
+static PyObject *give_call(PyObject *self, PyObject *call)
+{
+    struct worker *worker = idle;
+    (void)self;
+    if (!worker)
+        return PyBool_FromLong(started >= MOST);
+    idle = worker->next;
+    fegetenv(&worker->environment);
+    pthread_mutex_lock(&worker->lock);
+    atomic_store(&worker->call, Py_NewRef(call));
+    pthread_cond_signal(&worker->given);
+    pthread_mutex_unlock(&worker->lock);
+    Py_RETURN_TRUE;
+}
+
+static PyObject *await_calls(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    PyThreadState *saved = PyEval_SaveThread();
+    spin_until(all_have_ended, NULL);
+    PyEval_RestoreThread(saved);
+    Py_RETURN_NONE;
+}
+
+static PyObject *forget_workers(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    idle = NULL;
+    started = 0;
+    atomic_store(&running, 0);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef workers_methods[] = {
+    {"give_call", give_call, METH_VARARGS,
+     "give_call(function, args)\n--\n\n"
+     "Let a thread that waits call a function. Return whether no thread is to be started for "
+     "it: one has the call, or there are too many, and none gets it."},
+    {"serve_calls", serve_calls, METH_VARARGS,
+     "serve_calls(function, args)\n--\n\n"
+     "Call a function, and then wait for calls, until the process ends. A thread is started "
+     "for it."},
+    {"await_calls", await_calls, METH_NOARGS,
+     "await_calls()\n--\n\nWait some microseconds until no thread runs a call."},
+    {"forget_workers", forget_workers, METH_NOARGS,
+     "forget_workers()\n--\n\nForget the threads, which a forked process does not have."},
+    {NULL, NULL, 0, NULL},
+};
