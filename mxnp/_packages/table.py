@@ -113,9 +113,9 @@ ROWS = (
         "interpolate.RBFInterpolator(points[:30], points[:30])(points)", 2**9),
     Row("numpy._core._multiarray_umath", "interp", rows.linear, 2**15,
         "interpolate.interp1d(points[:9, 0].cumsum(), points[:9, 1])(image * 3 + 1)"),
-    *(Row(module, "c2c r2c c2r r2r_fftpack", rows.workers(-1), 2**15,
-          "fft.rfft2(image)") for module in _FFT),
-    *(Row(module, "dct dst", rows.workers(-2), 2**15,
-          "fft.dctn(image)") for module in _FFT),
+    *(Row(module, "c2c r2c c2r r2r_fftpack", rows.workers(-1), 2**17,
+          "fft.rfft2(image)", 2**17) for module in _FFT),
+    *(Row(module, "dct dst", rows.workers(-2), 2**17,
+          "fft.dctn(image)", 2**17) for module in _FFT),
 )
 # fmt: on
