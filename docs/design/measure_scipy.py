@@ -2,12 +2,17 @@
 Measure calls of SciPy, scikit-image and librosa on one thread and on several.
 
 ``python docs/design/measure_scipy.py [--threads 2,4,16] [--packages] [--seconds S]
-[--json FILE] [NAME...]`` prints a row of a Markdown table for each call. A row has the
+[--json] [NAME...]`` prints a row of a Markdown table for each call. A row has the
 milliseconds of plain SciPy, that time over the time with each number of threads, and
 the time of the processor with the most threads over the plain one. ``--packages`` adds
 the calls of scikit-image and librosa. A NAME selects the calls that contain it. Calls
-take turns for S seconds, twice at least, and the best of each counts. A row whose bits
-differ says so, and then the status is 1.
+take turns for S seconds, five times at least, and the best of each counts. A row whose
+bits differ says so, and then the status is 1. ``--json`` prints one JSON document in
+place of the table, with the geometric means, and what small calls cost.
+
+``python docs/design/measure_scipy.py --small [--json]`` prints the microseconds of
+calls of 1,000 elements: with ``MXNP_SCIPY=0``, and as they are divided if they are
+large. Processes with the one and the other take turns.
 """
 
 from __future__ import annotations
@@ -15,13 +20,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import platform
+import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import mxnp
@@ -118,6 +124,31 @@ librosa.resample(sound, orig_sr=22050, target_sr=16000, res_type='polyphase')
 librosa.effects.hpss(sound[:220_500])
 librosa.onset.onset_strength(y=sound, sr=22050)
 """
+SMALL = """
+special.erf(x)
+special.gammainc(x, 2.0)
+ndimage._nd_image.correlate1d(image, x[:5], 0, out, 2, 0.0, 0)
+ndimage.gaussian_filter(image, 2)
+ndimage.uniform_filter(image, 5)
+ndimage.maximum_filter(image, 5)
+ndimage.convolve(image, kernel)
+ndimage.median_filter(image, 3)
+ndimage.binary_erosion(image > 0.3)
+ndimage.zoom(image, 1.5)
+ndimage.rotate(image, 30)
+signal.lfilter([1, 0.5], [1, -0.3], rows)
+signal._sosfilt._sosfilt(sos, lines, states)
+signal.sosfilt(sos, rows)
+signal.upfirdn(x[:9], rows, 3, 2)
+signal.medfilt2d(image, 3)
+fft.fft(rows)
+fft.dctn(image)
+distance.cdist(points, points[:8])
+distance.pdist(points[:45])
+tree.query(points[:100], 3)
+np.interp(x, rows[0].cumsum(), rows[0])
+matrix @ image[0]
+"""
 
 
 def scipy_values() -> dict[str, Any]:
@@ -178,7 +209,7 @@ def measure(
     best, used = [math.inf] * (len(threads) + 1), [math.inf] * (len(threads) + 1)
     expected, is_same, end = bits(call()), True, time.perf_counter() + seconds
     rounds = 0
-    while rounds < 2 or time.perf_counter() < end:
+    while rounds < 5 or time.perf_counter() < end:
         rounds += 1
         for i, each in enumerate((0, *threads)):
             _bridge.divide_all(each > 0)
@@ -199,11 +230,9 @@ def mean(ratios: Iterable[float]) -> float:
 
 def table(
     groups: dict[str, list[str]], values: dict[str, Any], given: argparse.Namespace
-) -> Iterator[dict[str, Any]]:
-    """Print a Markdown table, and yield its rows."""
-    heads = " | ".join(f"{n} threads" for n in given.threads)
-    print(f"| call | plain, ms | {heads} | processor time |")
-    print("|---|---|" + "---|" * (len(given.threads) + 1))
+) -> dict[str, Any]:
+    """Return the rows of the calls, and the means of the groups."""
+    rows, means = [], {}
     for group, calls in groups.items():
         of_group = []
         for call in calls:
@@ -211,31 +240,116 @@ def table(
                 eval(f"lambda: {call}", values), given.threads, given.seconds
             )
             ratios = [times[0] / each for each in times[1:]]
-            columns = " | ".join(f"{each:.2f}" for each in ratios)
-            work, said = used[-1] / used[0], "" if is_same else " DIFFERS |"
-            ms = times[0] * 1e3
-            print(f"| `{call}` | {ms:.1f} | {columns} | {work:.2f} |{said}", flush=True)
-            row = {"group": group, "call": call, "ms": ms, "ratios": ratios}
-            of_group.append(ratios)
-            yield {**row, "processor_time": work, "same_bits": is_same}
-        for name, of_all in (("geometric mean", mean), ("lowest", min)):
-            columns = " | ".join(
-                f"{of_all(each):.2f}" for each in zip(*of_group, strict=True)
+            row = {"group": group, "call": call, "ms": times[0] * 1e3, "ratios": ratios}
+            rows.append(
+                {**row, "processor_time": used[-1] / used[0], "same_bits": is_same}
             )
-            print(f"| {name} of {len(of_group)} ({group}) | | {columns} | |")
+            of_group.append(ratios)
+            print(f"{call}: {ratios}", file=sys.stderr, flush=True)
+        of_threads = [*zip(*of_group, strict=True)]
+        means[group] = {
+            "calls": len(calls),
+            "geometric mean": [*map(mean, of_threads)],
+            "lowest": [*map(min, of_threads)],
+        }
+    return {"rows": rows, "means": means}
+
+
+def print_table(found: dict[str, Any], threads: list[int]) -> None:
+    """Print a Markdown table."""
+
+    def columns(ratios: list[float]) -> str:
+        return " | ".join(f"{each:.2f}" for each in ratios)
+
+    heads = " | ".join(f"{n} threads" for n in threads)
+    print(f"| call | plain, ms | {heads} | processor time |")
+    print("|---|---|" + "---|" * (len(threads) + 1))
+    for group, means in found["means"].items():
+        for row in (row for row in found["rows"] if row["group"] == group):
+            said = "" if row["same_bits"] else " DIFFERS |"
+            numbers = f"{row['ms']:.1f} | {columns(row['ratios'])}"
+            work = f"{row['processor_time']:.2f}"
+            print(f"| `{row['call']}` | {numbers} | {work} |{said}")
+        for name in ("geometric mean", "lowest"):
+            title = f"{name} of {means['calls']} ({group})"
+            print(f"| {title} | | {columns(means[name])} | |")
+
+
+# -- Small calls -----------------------------------------------------------------------
+
+
+def small_times() -> dict[str, float]:
+    """Return the microseconds of small calls of the running process, by their names."""
+    names: dict[str, Any] = {
+        name.rpartition(".")[2]: import_module(f"scipy.{name}") for name in MODULES
+    }
+    r = np.random.default_rng(0)
+    image, points = r.random((25, 40)), r.random((125, 8))
+    names |= {"x": image.ravel(), "image": image, "points": points}
+    names |= {"rows": r.random((10, 100)), "kernel": r.random((3, 3))}
+    names |= {"sos": names["signal"].butter(4, 0.2, output="sos")}
+    names |= {"tree": names["spatial"].cKDTree(points)}
+    names |= {"states": np.zeros((10, 2, 2)), "lines": r.random((10, 100))}
+    names |= {"matrix": names["sparse"].csr_array(image), "out": np.empty((25, 40))}
+    names |= {"np": np}
+    found = {}
+    for call in SMALL.split("\n")[1:-1]:
+        function = eval(f"lambda: {call}", names)
+        function()
+        best, end = math.inf, time.perf_counter() + 0.1
+        while time.perf_counter() < end:
+            begin = time.perf_counter()
+            function()
+            best = min(best, time.perf_counter() - begin)
+        found[call] = best * 1e6
+    return found
+
+
+def compare_small(rounds: int = 5) -> dict[str, list[float]]:
+    """Return the best times of processes that divide no calls, and of others."""
+    best: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for i, setting in enumerate("01"):
+            process = subprocess.run(
+                [sys.executable, __file__, "--small-times"],
+                env={**os.environ, "MXNP_SCIPY": setting},
+                stdout=subprocess.PIPE,
+                check=True,
+            )
+            for call, us in json.loads(process.stdout).items():
+                times = best.setdefault(call, [math.inf] * 2)
+                times[i] = min(times[i], us)
+    return best
+
+
+def print_small(found: dict[str, list[float]]) -> None:
+    """Print a Markdown table."""
+    print("| call | `MXNP_SCIPY=0`, µs | difference, µs | ratio |\n|---|---|---|---|")
+    for call, (plain, divided) in found.items():
+        difference, ratio = divided - plain, divided / plain
+        print(f"| `{call}` | {plain:.2f} | {difference:+.2f} | {ratio:.3f} |")
 
 
 def main() -> int:
-    """Print the table, and write it to a file."""
+    """Print a table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
     parser.add_argument("--threads", default=str(mxnp.get_num_threads()))
     parser.add_argument("--packages", action="store_true")
     parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--small-times", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     given.threads = [int(each) for each in given.threads.split(",")]
     warnings.simplefilter("ignore")
+    if given.small_times:
+        print(json.dumps(small_times()))
+        return 0
+    if given.small:
+        found = compare_small()
+        print(json.dumps(found, indent=1)) if given.json else print_small(found)
+        return 0
     groups, values = {"SciPy": SCIPY.split("\n")[1:-1]}, scipy_values()
     if given.packages:
         groups["scikit-image and librosa"] = PACKAGES.split("\n")[1:-1]
@@ -243,18 +357,21 @@ def main() -> int:
     for group, calls in groups.items():
         asked = [x for x in calls if any(name in x for name in given.names or [""])]
         groups[group] = asked
-    groups = {group: calls for group, calls in groups.items() if calls}
-    rows = list(table(groups, values, given))
+    found = table(
+        {group: calls for group, calls in groups.items() if calls}, values, given
+    )
     versions = {
         name: sys.modules[name].__version__
         for name in ("numpy", "scipy", "skimage", "librosa")
         if name in sys.modules
     }
     about = {"python": platform.python_version(), "threads": given.threads, **versions}
-    print(about)
     if given.json:
-        given.json.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
-    return not all(row["same_bits"] for row in rows)
+        print(json.dumps({**about, **found, "small": compare_small()}, indent=1))
+    else:
+        print_table(found, given.threads)
+        print(about)
+    return not all(row["same_bits"] for row in found["rows"])
 
 
 if __name__ == "__main__":
