@@ -12,7 +12,7 @@ from operator import attrgetter
 import numpy as np
 import pytest
 from support.paths import ROOT
-from support.processes import end_of
+from support.processes import IGNORED, end_of
 
 import mxnp
 from mxnp import _bridge
@@ -213,6 +213,13 @@ def test_a_row_whose_function_is_missing_is_left_alone(threads):
     module = type(np)("scipy.ndimage._nd_image")
     placing.place(module)
     assert not [name for name in vars(module) if not name.startswith("__")]
+
+
+def test_a_row_whose_function_has_other_parameters_is_left_alone(threads):
+    module = type(np)("scipy.ndimage._nd_image")
+    module.correlate1d = np.arange(90.0).take
+    placing.place(module, 2)
+    assert not threads.compare(module.correlate1d, np.array([5, 3, 7, 1, 2, 8, 0, 4]))
 
 
 # -- Random calls ----------------------------------------------------------------------
@@ -799,6 +806,18 @@ def test_a_handler_ends_a_call_at_the_next_part(threads, monkeypatch):
     assert len(parts) == 1
 
 
+@pytest.mark.parametrize("work", [1, 10])
+def test_a_part_has_two_grains_at_most(threads, work):
+    """So that a signal handler runs soon."""
+    lengths = []
+    entry = entries.Entry(len, 100, "len")
+    assert entry.run(
+        lambda part: lengths.append(part.stop - part.start), 9999, 9999 * work
+    )
+    assert sum(lengths) == 9999
+    assert max(lengths) <= 200 // work
+
+
 def fail_at_the_end(monkeypatch, fail):
     """Let each divided call fail after its pieces have run."""
     run = entries.run_pieces
@@ -984,6 +1003,25 @@ def count(_):
     return len(calls) - n
 print(multiprocessing.get_context("fork").Pool(1).map(count, [0]))
 """
+_JOBLIB = "joblib.Parallel(2, {!r})(joblib.delayed(threads)() for _ in range(2))"
+POOLS = {
+    **{name: _JOBLIB.format(name) for name in ("loky", "multiprocessing", "threading")},
+    "dask": "[*dask.compute(*[dask.delayed(threads)()] * 2, scheduler='threads')]",
+}
+WORKER = """
+def threads():
+    from mxnp._packages.entries import count_threads
+    return count_threads()
+"""
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_workers_of_pools_divide_nothing(pool):
+    package = "dask" if pool == "dask" else "joblib"
+    pytest.importorskip(package)
+    code = f"import {package}\n{WORKER}\nprint(threads(), {POOLS[pool]})"
+    end = end_of("-W", IGNORED, "-m", "mxnp", "-c", code, MXNP_NUM_THREADS="3")
+    assert (end.status, end.out.strip()) == (0, "3 [1, 1]"), end.err
 
 
 ORDERS = {
