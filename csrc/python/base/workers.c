@@ -77,19 +77,28 @@ static void run_call(PyObject *call)
     atomic_fetch_sub(&running, 1);
 }
 
-static PyObject *serve_calls(PyObject *self, PyObject *call)
+static struct worker *new_worker(void)
 {
     struct worker *worker = PyMem_Calloc(1, sizeof *worker);
-    (void)self;
-    if (!worker)
-        return PyErr_NoMemory();
-    pthread_mutex_init(&worker->lock, NULL);
-    pthread_cond_init(&worker->given, NULL);
-    started++;
-    for (Py_INCREF(call);; call = next_call(worker)) {
-        run_call(call);
-        Py_DECREF(call);
+    if (worker) {
+        pthread_mutex_init(&worker->lock, NULL);
+        pthread_cond_init(&worker->given, NULL);
+        started++;
     }
+    return worker;
+}
+
+static PyObject *serve_calls(PyObject *self, PyObject *call)
+{
+    struct worker *worker = new_worker();
+    (void)self;
+    run_call(call);
+    while (worker) {
+        PyObject *given = next_call(worker);
+        run_call(given);
+        Py_DECREF(given);
+    }
+    Py_RETURN_NONE; /* there is no memory to wait */
 }
 
 static PyObject *give_call(PyObject *self, PyObject *call)
