@@ -112,7 +112,7 @@ ROWS = (
     Row("scipy.signal._upfirdn_apply", "_apply",
         filters.lines(axis=5, output=2, is_result=True), 2**14,
         "signal.resample_poly(lines, 3, 2, axis=1)"),
-    Row("scipy.sparse._sparsetools", "csr_matvec csr_matvecs", rows.matrix_rows, 2**19,
+    Row("scipy.sparse._sparsetools", "csr_matvec csr_matvecs", rows.matrix_rows, 2**18,
         "sparse.csr_array(image) @ image[0]", 2**14),
     Row("scipy.spatial._ckdtree", "cKDTree.query",
         rows.tree_workers("k eps p distance_upper_bound workers"), 2**10,
