@@ -12,8 +12,10 @@
 
 #include "api/recorder.h"
 
-#define SPIN_NS 50000 /* until a thread sleeps, as in thread_pool.c */
-#define MOST    64    /* threads, as mxnp.set_num_threads allows */
+#define SPIN_NS      50000  /* until a thread sleeps, as in thread_pool.c */
+#define LONG_SPIN_NS 300000 /* if the next call lately came within that time */
+#define REMEMBERED   8      /* pauses between calls that are remembered */
+#define MOST         64     /* threads, as mxnp.set_num_threads allows */
 
 struct worker {
     struct worker *next; /* in the list of idle ones */
@@ -25,6 +27,8 @@ struct worker {
 static struct worker *idle;
 static int started;
 static atomic_int running; /* calls that have begun and not ended */
+static int64_t ended;      /* when the last ones had, or 0 */
+static atomic_int busy;    /* > 0 if one of the last pauses was short */
 
 static bool has_call(struct worker *worker) { return atomic_load(&worker->call); }
 
@@ -36,7 +40,7 @@ static bool all_have_ended(struct worker *unused)
 
 static bool spin_until(bool (*is_over)(struct worker *), struct worker *worker)
 {
-    int64_t end = mx_now() + SPIN_NS;
+    int64_t end = mx_now() + (atomic_load(&busy) > 0 ? LONG_SPIN_NS : SPIN_NS);
     do {
         for (int i = 0; i < 32; i++) {
             if (is_over(worker))
@@ -101,10 +105,21 @@ static PyObject *serve_calls(PyObject *self, PyObject *call)
     Py_RETURN_NONE; /* there is no memory to wait */
 }
 
+/* Note how long the pause before a call was.  Functions of several passes have short ones. */
+static void note_pause(void)
+{
+    if (ended > 0 && mx_now() - ended < LONG_SPIN_NS)
+        atomic_store(&busy, REMEMBERED);
+    else if (ended > 0 && atomic_load(&busy) > 0)
+        atomic_fetch_sub(&busy, 1);
+    ended = 0;
+}
+
 static PyObject *give_call(PyObject *self, PyObject *call)
 {
     struct worker *worker = idle;
     (void)self;
+    note_pause();
     if (!worker)
         return PyBool_FromLong(started >= MOST);
     idle = worker->next;
@@ -123,6 +138,7 @@ static PyObject *await_calls(PyObject *self, PyObject *unused)
     PyThreadState *saved = PyEval_SaveThread();
     spin_until(all_have_ended, NULL);
     PyEval_RestoreThread(saved);
+    ended = mx_now();
     Py_RETURN_NONE;
 }
 
