@@ -102,13 +102,10 @@ def _divide_around(
         return False
     along = longest(a.shape)
     origin = int(args[places.origins][along])
-    size = footprint.shape[along]
-    around = size // 2 + abs(origin)
+    around = footprint.shape[along] // 2 + abs(origin)
 
     def compute(part: slice) -> None:
-        # SciPy writes behind arrays of one dimension that are shorter than the filter.
-        start = max(0, min(part.start - around, n - size))
-        stop = min(n, max(part.stop + around, size))
+        start, stop = max(0, part.start - around), min(n, part.stop + around)
         given = {i: cut(args[i], along, slice(start, stop)) for i in inputs}
         made = numpy.empty(given[0].shape, out.dtype)
         entry.function(*replaced(args, {**given, places.output: made}))
@@ -117,7 +114,8 @@ def _divide_around(
         if note:
             note(cut(a, along, part), cut(out, along, part))
 
-    # A border is an eighth of a piece at most, so that little work is done twice.
+    # A border is an eighth of a piece at most, so that little work is done twice. SciPy
+    # writes behind arrays of one dimension that are shorter than the filter.
     return entry.run(compute, n, work, least=8 * around + 1)
 
 
