@@ -201,14 +201,19 @@ def of_two_threads(value):
     return values[True], values[False]
 
 
-def test_a_thread_waits_for_the_next_call():
+def of_a_thread_that_waited(value):
+    """Return values of the caller's thread and of one that had a call before."""
     known = set()
     for _ in range(50):
-        _, ident = of_two_threads(threading.get_ident)
+        own, (ident, other) = of_two_threads(lambda: (threading.get_ident(), value()))
         if ident in known:
-            break
+            return own[1], other
         known.add(ident)
-    assert ident in known
+    raise AssertionError("each call has a new thread")
+
+
+def test_a_thread_waits_for_the_next_call():
+    assert of_a_thread_that_waited(is_main) == (True, False)
 
 
 UPWARD = {"x86_64": 0x800, "aarch64": 0x400000, "arm64": 0x400000}
@@ -217,9 +222,10 @@ UPWARD = {"x86_64": 0x800, "aarch64": 0x400000, "arm64": 0x400000}
 @pytest.mark.skipif(platform.machine() not in UPWARD, reason="Other numbers of modes")
 def test_threads_round_as_the_caller_does():
     libc, one = ctypes.CDLL(None), 1.0
+    assert of_a_thread_that_waited(lambda: one / 3) == (0.3333333333333333,) * 2
     assert libc.fesetround(UPWARD[platform.machine()]) == 0
     try:
-        upward = of_two_threads(lambda: one / 3)
+        upward = of_a_thread_that_waited(lambda: one / 3)
     finally:
         libc.fesetround(0)
     assert upward == (0.33333333333333337,) * 2
@@ -231,6 +237,7 @@ from mxnp import _bridge
 from mxnp._engine import threads
 while not _bridge.give_call(int, ()):
     threads.run_pieces(lambda part: time.sleep(0.01), 2, 2)
+time.sleep(0.1)  # so that it waits again
 if os.fork() == 0:
     print(_bridge.give_call(int, ()), flush=True)
     os._exit(0)
