@@ -69,11 +69,9 @@ def find_counterpart(value: Any, module: str = "numpy") -> Any:
         return wrap(value)
     if isinstance(value, types.ModuleType):
         return _mirror_of(value)
-    if isinstance(value, (dict, list)):  # not a function or class, as those below
-        return value
     try:
         known = _counterparts.get(value)
-    except TypeError as error:  # not hashable
+    except TypeError as error:  # not hashable, so not a function or class
         raise_handlers(error)
         return value
     if known is not None:

@@ -6,12 +6,14 @@ Test interrupts at any moment; tests/fuzz/interrupts.py describes what must hold
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
 import sys
 import traceback
 import warnings
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -30,6 +32,7 @@ from support.processes import end_of
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import places
+from mxnp._namespace.mirror import find_counterpart
 
 N = 20_000
 
@@ -275,7 +278,17 @@ def fail_in_numpy(*arguments: Any) -> None:
     numpy.linalg.inv(numpy.zeros((2, 2)))
 
 
-@pytest.mark.parametrize("handler", [fail_in_numpy, Handler(), partial(fail_in_numpy)])
+def fail_for_a_function_in_it(*arguments: Any) -> None:
+    def fail() -> None:
+        fail_in_numpy(*arguments)
+
+    fail()
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [fail_in_numpy, Handler(), partial(fail_in_numpy), fail_for_a_function_in_it],
+)
 def test_handlers_of_each_kind(handler: Any, monkeypatch: Any) -> None:
     """The exception is NumPy's own, raised in a handler that Python calls for a signal."""
 
@@ -290,6 +303,31 @@ def test_handlers_of_each_kind(handler: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(mxnp.clip, "threshold_factor", 1)
     with pytest.raises(numpy.linalg.LinAlgError):
         mxnp.clip(mxnp.zeros(N), 0, 3)
+
+
+class Unhashable:
+    """An object that refuses to be hashed in a function that it calls."""
+
+    def __hash__(self) -> int:
+        return self.refuse()
+
+    def refuse(self) -> int:
+        raise TypeError(self)
+
+
+def test_a_refusal_is_dropped_with_what_it_holds() -> None:
+    """Frames must not keep the exception, through which they are known, in a cycle."""
+    x = Unhashable()
+    is_alive = weakref.ref(x)
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        assert find_counterpart(x) is x
+        del x
+        assert not is_alive()
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @pytest.mark.parametrize("error", [ValueError, Stop, KeyboardInterrupt])

@@ -4,30 +4,49 @@
 
 /* -- Exceptions of signal handlers --------------------------------------------------- */
 
-/* Check whether a frame is one of the values, or of the items of a tuple among them. */
-static bool has_frame(PyObject *values, PyObject *frame)
+/* A search for a frame among the objects that another frame refers to. */
+struct search {
+    PyObject *frame;
+    int depth, found;
+};
+
+static bool is_cell(PyObject *x)
 {
-    bool is_tuple = PyTuple_CheckExact(values), has = false;
-    Py_ssize_t n = is_tuple ? PyTuple_Size(values) : PyList_Size(values);
-    for (Py_ssize_t i = 0; i < n && !has; i++) {
-        PyObject *x = is_tuple ? PyTuple_GetItem(values, i) : PyList_GetItem(values, i);
-        has = x == frame || (!is_tuple && PyTuple_CheckExact(x) && has_frame(x, frame));
-    }
-    return has;
+    PyObject *name = PyType_GetName(Py_TYPE(x));
+    bool is = name && PyUnicode_CompareWithASCIIString(name, "cell") == 0;
+    Py_XDECREF(name);
+    return is;
 }
 
-/* Check whether a frame runs a signal handler or a trace function: its caller is one of its
- * variables.  Other functions that hold the frame of their caller count as handlers too. */
+/* Count the references of an object, and of tuples and cells among them, to the frame. */
+static int count_references(PyObject *x, void *arg)
+{
+    enum { MOST = 2 }; /* a tuple in a cell */
+    struct search *search = arg;
+    search->found += x == search->frame;
+    if (search->depth < MOST && (PyTuple_CheckExact(x) || is_cell(x))) {
+        traverseproc traverse = (traverseproc)PyType_GetSlot(Py_TYPE(x), Py_tp_traverse);
+        search->depth++;
+        if (traverse) /* a class of the program may have the name of a cell */
+            traverse(x, count_references, search);
+        search->depth--;
+    }
+    return 0;
+}
+
+/* Check whether a frame ran a signal handler or a trace function: its caller is one of its
+ * variables.  Other functions that hold the frame of their caller count as handlers too.
+ * The frame is not asked for f_locals: before Python 3.13 it keeps that dict, and with it the
+ * exception that holds the frame.  A frame that has ended reports its variables and f_back to
+ * the garbage collector; one that still runs reports no variables. */
 static bool is_handler(PyObject *frame)
 {
-    PyObject *caller = PyObject_GetAttrString(frame, "f_back");
-    PyObject *names = PyObject_GetAttrString(frame, "f_locals");
-    PyObject *values = names ? PyMapping_Values(names) : NULL;
-    bool is = caller && caller != Py_None && values && has_frame(values, caller);
-    Py_XDECREF(values);
-    Py_XDECREF(names);
-    Py_XDECREF(caller);
-    return is;
+    traverseproc traverse = (traverseproc)PyType_GetSlot(Py_TYPE(frame), Py_tp_traverse);
+    struct search search = {.frame = PyObject_GetAttrString(frame, "f_back")};
+    if (search.frame && search.frame != Py_None)
+        traverse(frame, count_references, &search);
+    Py_XDECREF(search.frame);
+    return search.found > 1; /* f_back is the first */
 }
 
 static bool passes_handler(PyObject *traceback)
