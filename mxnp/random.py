@@ -53,7 +53,7 @@ class _WrappedMethod:
     def _make_template(self) -> _Any:
         """Return what the methods of all generators have in common."""
         function = _Function(self.member)
-        function.__doc__, function.__module__ = self.member.__doc__, __name__
+        vars(function).update(__doc__=self.member.__doc__, __module__=__name__)
         _mark(function, self.name)
         _ways.attach(function, f"random.{self.member.__qualname__}", ())
         return function
@@ -92,8 +92,22 @@ def _reduce_method(generator: _ref[_Any], method: _Any) -> tuple[_Any, ...]:
 _set_reduction(_reduce_method)
 
 
-def _wrap_methods(kind: type) -> None:
-    """Wrap the public methods of the NumPy class from which a class is derived."""
+def _wrap_members(kind: type) -> None:
+    """Wrap the public methods of the NumPy class from which a class is derived.
+
+    Its instances have a dict, unlike NumPy's, which refuse to set most names.
+    """
+
+    def change(method: _Any) -> _Any:
+        def changed(self: _Any, *args: _Any) -> None:
+            if type(self) is kind:  # not a class of the program
+                method(self._original, *args)
+            method(self, *args)
+
+        return _frameless(_wraps(method)(changed))
+
+    kind.__setattr__ = change(object.__setattr__)  # type: ignore[method-assign]
+    kind.__delattr__ = change(object.__delattr__)  # type: ignore[method-assign]
     for name, member in vars(kind.__mro__[1]).items():
         if callable(member) and not name.startswith("_") and name not in vars(kind):
             setattr(kind, name, _WrappedMethod(member, kind))
@@ -106,7 +120,7 @@ class Generator(_random.Generator, metaclass=_DerivedType):  # noqa: D101
 
     def __init__(self, *args: _Any, **kwargs: _Any) -> None:
         super().__init__(*args, **kwargs)
-        self._original = _random.Generator(self.bit_generator)
+        vars(self)["_original"] = _random.Generator(self.bit_generator)
 
     def spawn(self, n_children: int) -> list[_random.Generator]:
         """
@@ -140,18 +154,19 @@ class RandomState(_random.RandomState, metaclass=_DerivedType):  # noqa: D101
 
     def __init__(self, seed: _Any = None) -> None:
         super().__init__(_unwrap(seed))
-        self._original = _random.RandomState(self._bit_generator)
+        names = vars(self)
+        names["_original"] = original = _random.RandomState(self._bit_generator)
         # The original holds the cached half of a pair of normal deviates.
         for name in ("__setstate__", "__getstate__"):
-            setattr(self, name, getattr(self._original, name))
+            names[name] = getattr(original, name)
 
     def __reduce__(self) -> tuple[_Any, ...]:
         """Pickle with the state of the bit generator."""
         return (_state, (self._bit_generator,), self.__getstate__())
 
 
-_wrap_methods(Generator)
-_wrap_methods(RandomState)
+_wrap_members(Generator)
+_wrap_members(RandomState)
 _set_generators(Generator, RandomState)  # compiled code receives NumPy's
 
 
@@ -201,7 +216,7 @@ def _around(original: _random.Generator) -> Generator:
     """Return a Generator around a new one of NumPy."""
     made = Generator.__new__(Generator)
     _random.Generator.__init__(made, original.bit_generator)
-    made._original = original
+    vars(made)["_original"] = original
     return made
 
 
@@ -228,7 +243,7 @@ def _accept_array_seeds(original: type) -> type:
         original.__init__(self, *_unwrap(args), **kwargs)  # type: ignore[misc]
 
     body = {"__init__": _frameless(__init__), "__doc__": original.__doc__}
-    body["__module__"] = __name__
+    body |= {"__module__": __name__, "__slots__": ()}  # no dict, as in NumPy
     if issubclass(original, _random.BitGenerator):
         body["random_raw"] = raw = _Method(original.random_raw)
         if original in (_random.PCG64, _random.Philox):

@@ -249,11 +249,18 @@ class flatiter(metaclass=FlatiterType):  # noqa: N801
     @classmethod
     def _over(cls, array: Any, iterator: Any) -> flatiter:
         self = object.__new__(cls)
-        self._array, self._iterator = array, iterator
+        object.__setattr__(self, "_array", array)
+        object.__setattr__(self, "_iterator", iterator)
         return self
 
     def __getattr__(self, name: str) -> Any:
         return wrap(getattr(self._iterator, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._iterator, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._iterator, name)
 
     @property
     def base(self) -> Any:

@@ -71,7 +71,7 @@ def _found(module: ModuleType, name: str, value: Any) -> Any:
 def _function(module: str, original: Any) -> Any:
     """Return the namespace's counterpart of a function of mxnp."""
     counterpart = standard(original)
-    counterpart.__module__ = module
+    vars(counterpart)["__module__"] = module
     change = _CHANGES.get(original.__name__)
     if change is not None:
         counterpart.choose = _change(change, original)

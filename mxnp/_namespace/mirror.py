@@ -98,7 +98,7 @@ def wrap_function(
         wrapper = make_function(kind, original)
     else:
         wrapper = kind(original, row=_row_of(original, module))
-        wrapper.__module__ = _mirrored_name(module)
+        vars(wrapper)["__module__"] = _mirrored_name(module)
     return wrapper
 
 
@@ -327,14 +327,19 @@ class Indexing:
         return object.__new__(type(cls.__name__, (cls,), {"__getitem__": get}))
 
     def __init__(self, original: Any, name: str) -> None:
-        self._original = original
-        self.__doc__ = original.__doc__
+        vars(self).update(_original=original, __doc__=original.__doc__)
 
     def __len__(self) -> int:
         return len(self._original)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._original, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._original, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._original, name)
 
 
 for _name in ("r_", "c_", "mgrid", "ogrid"):

@@ -1576,6 +1576,52 @@ np.ma.masked.foo
 import numpy.foo as np
 from numpy import foo
 
+# attributes that cannot be set
+g.random = 5
+g.nosuch = 5
+g.bit_generator = 5
+g.__class__ = int
+del g.random
+del g.nosuch
+R.rand = 5
+R.nosuch = 5
+R.__setstate__ = 5
+del R.rand
+g.bit_generator.nosuch = 5
+g.bit_generator.random_raw = 5
+del g.bit_generator.random_raw
+np.random.Philox(1).cffi = 5
+np.random.SeedSequence(1).spawn = 5
+np.random.SeedSequence(1).nosuch = 5
+g.normal.nosuch = 5
+g.normal.__doc__ = ""
+g.normal.__self__ = 5
+del g.normal.__call__
+np.random.rand.nosuch = 5
+np.array.nosuch = 5
+np.array.__name__ = "array"
+np.array.__class__ = int
+del np.array.nosuch
+del np.array.__name__
+np.ndarray.sum.nosuch = 5
+np.ndarray.sum.__name__ = "sum"
+np.add.__name__ = "add"
+np.add.nin = 5
+np.add.__dict__ = {}
+np.sum.__dict__ = {}
+np.sum._implementation = 5
+np.r_.nosuch = 5
+np.r_.concatenate = 5
+del np.r_.concatenate
+np.mgrid.nosuch = 5
+a.flat.base = 5
+a.flat.index = 5
+a.flat.nosuch = 5
+del a.flat.coords
+a.flags.nosuch = 5
+a.dtype.nosuch = 5
+del a.dtype.names
+
 # what older NumPy only warned of
 np.trapz(a)
 np.in1d(i, i)

@@ -154,6 +154,35 @@ def test_ufunc_attributes():
         assert hasattr(mxnp.add, name), name
 
 
+@pytest.mark.parametrize("function", [mxnp.sum, mxnp.add, mxnp.linalg.norm, mxnp.sinc])
+def test_attributes_that_a_program_adds_to_a_function(function):
+    """Where NumPy's function accepts them; that function does not get them."""
+    function.note = "of the program"
+    assert function.note == "of the program"
+    assert not hasattr(function.__wrapped__, "note")
+    del function.note
+    assert not hasattr(function, "note")
+
+
+def test_attributes_of_a_program_s_subclass_of_a_generator():
+    class Own(mxnp.random.Generator):
+        pass
+
+    own = Own(mxnp.random.PCG64(1))
+    own.random = own.note = "of the program"
+    assert (own.random, own.note) == ("of the program",) * 2
+    del own.random
+    assert own.random(2).shape == (2,)
+
+
+def test_the_options_of_indexing_objects():
+    before, mxnp.c_.axis = mxnp.c_.axis, 0
+    try:
+        assert mxnp.c_[[1, 2], [3]].tolist() == [[1], [2], [3]]
+    finally:
+        mxnp.c_.axis = before
+
+
 def test_a_name_added_to_numpy_works_immediately(monkeypatch):
     def spread(a):
         return numpy.asarray(a).max() - numpy.asarray(a).min(), numpy.sort(a)

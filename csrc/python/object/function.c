@@ -1304,12 +1304,57 @@ static bool is_apart(PyObject *name)
     return false;
 }
 
+/* Check whether the objects of a class have a dict of their own. */
+static bool has_dict(PyTypeObject *type)
+{
+    PyObject *offset = PyObject_GetAttrString((PyObject *)type, "__dictoffset__");
+    bool has = offset && PyObject_IsTrue(offset) == 1;
+    Py_XDECREF(offset);
+    return has;
+}
+
+/* Find what a class or its bases define for a name. */
+static PyObject *find_member(PyTypeObject *type, PyObject *name)
+{
+    PyObject *mro = PyObject_GetAttrString((PyObject *)type, "__mro__"), *member = NULL;
+    Py_ssize_t n = mro ? PyTuple_Size(mro) : 0;
+    for (Py_ssize_t i = 0; i < n && !member; i++) {
+        PyObject *names = PyObject_GetAttrString(PyTuple_GetItem(mro, i), "__dict__");
+        member = names ? PyObject_GetItem(names, name) : NULL;
+        PyErr_Clear();
+        Py_XDECREF(names);
+    }
+    Py_XDECREF(mro);
+    return member;
+}
+
+/* Check whether the NumPy function refuses that an attribute is set.  One that its class
+ * computes is tried with the value that it has. */
+static bool refuses_attribute(PyObject *self, PyObject *name)
+{
+    PyObject *wrapped = ((struct function *)self)->wrapped, *value = NULL;
+    PyObject *member = find_member(Py_TYPE(wrapped), name);
+    bool refuses = !has_dict(Py_TYPE(wrapped)) &&
+                   (member || !PyObject_HasAttr((PyObject *)Py_TYPE(self), name));
+    if (member && PyObject_HasAttrString(member, "__set__")) {
+        value = PyObject_GetAttr(wrapped, name);
+        refuses = value && PyObject_SetAttr(wrapped, name, value) < 0;
+    }
+    Py_XDECREF(member);
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return refuses;
+}
+
 static int function_setattr(PyObject *self, PyObject *name, PyObject *value)
 {
     struct function *f = (struct function *)self;
-    if (f->row && !is_apart(name) && prepare(f) < 0)
+    if (is_apart(name) || f->is_preparing)
+        return PyObject_GenericSetAttr(self, name, value);
+    if (prepare(f) < 0)
         return -1;
-    return PyObject_GenericSetAttr(self, name, value);
+    return refuses_attribute(self, name) ? PyObject_SetAttr(f->wrapped, name, value)
+                                         : PyObject_GenericSetAttr(self, name, value);
 }
 
 static int function_traverse(PyObject *self, visitproc visit, void *arg)
