@@ -75,6 +75,28 @@ def assert_same_bits(ours: numpy.ndarray, theirs: numpy.ndarray) -> None:
     numpy.testing.assert_array_equal(ours, theirs)
 
 
+UFUNCS = [x for x in vars(numpy).values() if isinstance(x, numpy.ufunc)]
+TO_THE_SAME = {ufunc.__name__: ufunc.types for ufunc in UFUNCS}
+
+
+@pytest.mark.parametrize("size", [3, 100, SIZE])
+@pytest.mark.parametrize("name", [x for x, y in TO_THE_SAME.items() if "d->d" in y])
+def test_nan_has_numpys_sign(name: str, size: int) -> None:
+    """The sign of NaN that invalid numbers have does not depend on the size of the array."""
+    values = [-1.5, numpy.nan, -numpy.inf, numpy.inf, 0.5, -(2.0**60), 1e-310, 2, -0.5]
+    values.append(-numpy.abs(numpy.nan))
+    for dtype in "efd":
+        if f"{dtype}->{dtype}" not in TO_THE_SAME[name]:
+            continue
+        with numpy.errstate(all="ignore"):
+            x = numpy.resize(values, size).astype(dtype)
+            theirs, ours = getattr(numpy, name)(x), result(name, x)
+        is_nan = numpy.isnan(theirs)
+        numpy.testing.assert_array_equal(is_nan, numpy.isnan(ours))
+        signs = numpy.signbit(ours[is_nan]), numpy.signbit(theirs[is_nan])
+        numpy.testing.assert_array_equal(*signs)
+
+
 # -- Sine and cosine of float64 --------------------------------------------------------
 
 
@@ -510,6 +532,14 @@ def test_every_half(name: str) -> None:
     theirs, their_warnings = with_warnings(lambda: getattr(numpy, name)(x))
     assert_same_bits(ours, theirs)
     assert our_warnings == their_warnings
+
+
+def test_the_step_at_nan_is_numpys_nan() -> None:
+    x = halves()
+    for y in (numpy.ones_like(x), x):
+        with numpy.errstate(all="ignore"):
+            ours, theirs = result("heaviside", x, y), numpy.heaviside(x, y)
+        assert ours.tobytes() == theirs.tobytes()
 
 
 @pytest.mark.parametrize("name", BINARY)

@@ -617,7 +617,7 @@ static inline bool is_ordered(uint16_t x, uint16_t y) { return !is_nan(x) & !is_
 static inline uint16_t heaviside(uint16_t half, uint16_t at_zero)
 {
     uint16_t step = half & 0x8000 ? 0 : 0x3c00;
-    return is_nan(half) ? half : is_true(half) ? step : at_zero;
+    return is_nan(half) ? 0x7e00 : is_true(half) ? step : at_zero;
 }
 
 BITS(less, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) < rank(y[i])))

@@ -67,6 +67,27 @@ static void run_power(char **args, const intptr_t *dimensions, const intptr_t *s
         run_loop(args, dimensions, strides, data);
 }
 
+/* The loop of float64 logarithms.  The sign of NaN that negative numbers have depends on the C
+ * library that NumPy was linked with, so NumPy computes those. */
+static void run_log(char **args, const intptr_t *dimensions, const intptr_t *strides,
+                    void *data)
+{
+    const struct native_loop *native = data;
+    for (intptr_t at = 0; at < dimensions[0]; at += MX_BLOCK) {
+        intptr_t n = dimensions[0] - at < MX_BLOCK ? dimensions[0] - at : MX_BLOCK;
+        char *now[] = {args[0] + at * strides[0], args[1] + at * strides[1]};
+        int64_t signs = 0, bits;
+        for (intptr_t i = 0; i < n; i++) {
+            memcpy(&bits, now[0] + i * strides[0], sizeof bits);
+            signs |= bits;
+        }
+        if (signs < 0)
+            native->numpys.function(now, &n, strides, native->numpys.data);
+        else
+            run_loop(now, &n, strides, data);
+    }
+}
+
 static const struct mx_native_kernels *kernels(void)
 {
     static const struct mx_native_kernels *const tables[] = {
@@ -125,7 +146,11 @@ bool mx_native_loop(struct mx_loop *out, int op, const int *dtypes,
             .out_itemsize = mx_dtype_get(dtypes[row->nin])->itemsize,
             .numpys = *numpys,
         };
-    *out =
-        (struct mx_loop){.function = op == MX_OP_power ? run_power : run_loop, .data = native};
-    return !is_conditional(op, dtypes[0]) || mx_agreement_holds(out, numpys, row->nin);
+    struct mx_loop own = {.function = run_loop, .data = native};
+    *out = own;
+    if (op == MX_OP_power)
+        out->function = run_power;
+    else if (op == MX_OP_log && dtypes[0] == MX_DTYPE_float64)
+        out->function = run_log;
+    return !is_conditional(op, dtypes[0]) || mx_agreement_holds(&own, numpys, row->nin);
 }
