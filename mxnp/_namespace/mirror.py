@@ -121,20 +121,20 @@ def keep_modules() -> None:
 
 
 def _attach(counterpart: Function, row: str) -> None:
-    """Add the ways of its row, whose modules are imported at the first use."""
-    from .ways import attach
+    """Add the ways of its row, whose modules are imported at the first use.
 
-    attach(counterpart, row)
-
-
-def _attach_without_modules(counterpart: Function, row: str) -> None:
-    """Do the same with modules that a program has removed or replaced."""
+    Modules that a program has removed or replaced are there meanwhile.
+    """
     missing = {n: m for n, m in _own_modules.items() if sys.modules.get(n) is not m}
     others = {name: sys.modules[name] for name in missing if name in sys.modules}
     sys.modules.update(missing)
+    n_modules = len(sys.modules)
     try:
-        _attach(counterpart, row)
-        keep_modules()
+        from .ways import attach
+
+        attach(counterpart, row)
+        if len(sys.modules) > n_modules:
+            keep_modules()
     finally:
         for name in missing:
             del sys.modules[name]
@@ -154,10 +154,7 @@ def _prepare(counterpart: Function, row: str | None) -> None:
     elif isinstance(counterpart, Method):
         counterpart.__name__, counterpart.__doc__ = row.split(".")[1], original.__doc__
         counterpart.__qualname__, counterpart.__module__ = row, "mxnp"
-    are_loaded = sys.modules.get("mxnp") is _own_modules.get("mxnp")
-    (_attach if are_loaded or not _own_modules else _attach_without_modules)(
-        counterpart, row
-    )
+    _attach(counterpart, row)
 
 
 set_preparation(_prepare, core.loading)

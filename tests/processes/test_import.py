@@ -133,6 +133,40 @@ def test_what_a_program_has_made_is_not_frozen(before: str, freezes: bool) -> No
         assert lines == [str(freezes), "first", "collected", "last"]
 
 
+@pytest.mark.parametrize("other", ["", "sys.modules[name] = None"])
+def test_a_removed_module_is_not_imported_again(other: str) -> None:
+    """Functions are prepared with the module that was there, also if mxnp itself still is."""
+    lines = printed(
+        f"""
+        import sys
+        import mxnp as np
+
+        np.median([3, 1, 2])  # loads the module
+        name = "mxnp._namespace.ways"
+        removed = sys.modules.pop(name)
+        del sys.modules["mxnp._namespace"].ways
+        {other}
+        print(np.ptp([1, 5]), sys.modules.get(name), name in sys.modules)
+        """
+    )
+    assert lines == [f"4 None {bool(other)}"]
+
+
+def test_modules_are_listed_only_if_some_were_loaded() -> None:
+    lines = printed(
+        """
+        import mxnp as np
+        from mxnp._namespace import mirror
+
+        mirror.keep_modules = lambda: print("listed")
+        np.nanmax([1])
+        print("second")
+        np.nanmin([1])
+        """
+    )
+    assert lines == ["listed", "second"]
+
+
 @pytest.mark.parametrize("first", ["np.median([3, 1, 2])", "np.median.layer_factor"])
 def test_a_function_is_prepared_at_its_first_use(first: str) -> None:
     """An interrupt, which may come at any time, does not leave it half prepared."""
