@@ -86,21 +86,15 @@ class _Places:
         )
 
 
-def _is_attribute(name: Any) -> bool:
-    """Check whether the callable gets or sets an attribute, which is not array work."""
-    wrapped = getattr(name, "__wrapped__", name)
-    return type(wrapped).__name__ == "method-wrapper"
-
-
 def _name(name: Any) -> str:
     """Return the name of an operation as a program writes it: linalg.svd, sum."""
     if isinstance(name, str):
         return name
     if name is None:
         return ""
-    if _is_attribute(name):
-        wrapped = getattr(name, "__wrapped__", name)
-        return str(getattr(wrapped.__self__, "__name__", "an attribute"))
+    wrapped = getattr(name, "__wrapped__", name)
+    if type(wrapped).__name__ == "method-wrapper":  # it sets or deletes an attribute
+        return str(wrapped.__self__.__name__)
     qualified = str(getattr(name, "__qualname__", None) or name.__name__)
     for cls in ("ndarray.", "Generator.", "RandomState."):
         if qualified.startswith(cls):
@@ -182,7 +176,7 @@ def _counted(
             checked = (0, 0) if cached else (calls, elements)
             for at, value in enumerate((*checked, nanoseconds, cached)):
                 check[at] += value
-        if where not in (*ENGINES, *_OTHERS) or _is_attribute(name):
+        if where not in (*ENGINES, *_OTHERS):
             continue
         if rest[-1] == calls > 0 and not is_in_program(place.file):
             continue  # a package computes with NumPy's arrays

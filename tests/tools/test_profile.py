@@ -323,6 +323,19 @@ def test_views_and_attributes_are_not_counted(measured):
     assert {row.place.line for row in profile.rows} == {1, 3}
 
 
+def test_attributes_that_write_elements_are_counted(measured):
+    profile, _ = measured(
+        """
+        z = np.ones(N, complex) * 2
+        z.real = np.ones(N)
+        z.flat = 3
+        """
+    )
+    names = {each.place.line: each.operation for each in profile.rows}
+    assert (names[2], names[3]) == ("real", "flat")
+    assert "real runs in NumPy" in {each.reason for each in profile.waits} or ON_GPU
+
+
 def test_the_time_of_a_call_is_without_its_wait(measured):
     profile, _ = measured(
         """

@@ -818,7 +818,8 @@ static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwar
 {
     struct span span;
     struct span_name name = {.function = (PyObject *)f};
-    PyObject *own = f->dict ? NULL : PyObject_GetAttrString(f->wrapped, "__name__");
+    bool is_kept = f->dict || f->is_member;
+    PyObject *own = is_kept ? NULL : PyObject_GetAttrString(f->wrapped, "__name__");
     if (own && PyUnicode_CheckExact(own)) {
         PyUnicode_InternInPlace(&own);
         name.function = own;
