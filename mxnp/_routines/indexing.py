@@ -315,7 +315,9 @@ def _histogram(
     if range is not None:
         bin_numbers = _bridge.select((a >= low) & (a <= high), bin_numbers, bins)
     counts = _bincount(bin_numbers, minlength=bins)
-    return NotImplemented if counts is NotImplemented else (counts[:bins], table)
+    if counts is NotImplemented:
+        return NotImplemented
+    return counts if counts.size == bins else counts[:bins].copy(), table
 
 
 _MAX_SPARSITY = 4  # values of the range counted, for each element

@@ -38,8 +38,10 @@ def _coordinates(positions: Any, out: Any, shape: tuple[int, ...]) -> None:
 
 def _nonzero(a: Any) -> Any:
     positions = _flatnonzero(a)
-    if positions is NotImplemented or a.ndim == 1:
-        return positions if positions is NotImplemented else (positions,)
+    if positions is NotImplemented:
+        return NotImplemented
+    if a.ndim == 1:
+        return (positions[:],)  # a view, as NumPy's
     out = _bridge.empty((positions.size, a.ndim), positions.dtype.num)
     _coordinates(positions, out.T, a.shape)
     return tuple(out[:, axis] for axis in range(a.ndim))

@@ -260,10 +260,12 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 
 
 def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
-    if type(a) is not ndarray or a.dtype.kind not in "fc" or out is not None:
+    if type(a) is not ndarray or not is_core_dtype(a.dtype) or out is not None:
         return NotImplemented
     if a.dtype.kind == "c":
         return _round_parts(a, decimals)
+    if a.dtype.kind != "f":
+        return NotImplemented
     if type(decimals) is not int or abs(decimals) > _EXACT_POWERS:
         return NotImplemented
     if decimals == 0:

@@ -639,3 +639,34 @@ def test_running_results_that_do_not_fit_are_not_computed(xp: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return xp.add.accumulate(xp.full(300_000, 6e4, "f2"), out=out)
+
+
+SWAPPED_AND_VIEWS = """
+np.round(f, 1)
+np.round(f)
+f.round(-1)
+np.around(c, 2)
+c.round()
+np.round(f[::2], 3)
+np.nonzero(f)
+f.nonzero()
+np.where(f > 3)
+np.flatnonzero(f)
+np.nonzero(f.reshape(2, -1))
+np.histogram(n)
+np.histogram(n, 5, (0, 9))
+np.histogram(n, 7, (0, 99))
+"""
+
+
+@pytest.mark.parametrize("call", SWAPPED_AND_VIEWS.strip().splitlines())
+def test_byte_order_and_owner_of_large_results(call: str) -> None:
+    """The dtype has NumPy's byte order, and a result is a view if NumPy's is one."""
+    found = []
+    for xp in (numpy, mxnp):
+        n = xp.arange(200_000) % 50 / 4
+        f, c = n.astype(">f8"), n.astype(">c16")
+        result = eval(call, {"np": xp, "n": n, "f": f, "c": c})
+        arrays = result if isinstance(result, tuple) else (result,)
+        found.append([(x.dtype.str, x.flags.owndata, x.tobytes()) for x in arrays])
+    assert found[0] == found[1]
