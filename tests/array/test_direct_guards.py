@@ -142,6 +142,7 @@ FUNCTIONS = [
     "i = np.arange(5); a = np.arange(5.); b = a[i]; np.add(i, 1, out=i); c = a[i]",
     "a = np.arange(9.); x = [a.item(8), a.item(-9)]; b = a.item(9)",
     "a = np.arange(9.); b = a.item(-10)",
+    "a = [np.arange(9.).astype(t).item(3) for t in 'fFilLhbe?D']",
     "a = np.arange(12.); b = a.reshape(3, 5)",
     "a = np.arange(12.); b = a.reshape(5, -1)",
     "a = np.arange(12.); b = a.reshape(-1, -1)",
