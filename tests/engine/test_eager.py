@@ -58,6 +58,18 @@ def test_operations_are_computed_immediately_after_lone_flushes(a: Any) -> None:
     assert 6 < run_alone(a, 8 * RECORD_EVERY).count(True) < 10
 
 
+def test_casts_of_operands_are_parts_of_an_operation() -> None:
+    x = mxnp.array(numpy.arange(SIZE))
+    mxnp.synchronize()
+    recorded = []
+    for _ in range(2 * FLUSHES):
+        y = mxnp.arctan(x)
+        recorded.append(_bridge.pending() > 0)
+        mxnp.synchronize()
+    assert recorded == [True] * FLUSHES + [False] * FLUSHES
+    assert (y._np_array == numpy.arctan(x._np_array)).all()
+
+
 def test_expressions_are_recorded_again(a: Any) -> None:
     run_alone(a)
     for _ in range(4 * RECORD_EVERY):

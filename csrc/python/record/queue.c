@@ -1,5 +1,6 @@
 /* queue.c -- flushes of the queue, and reports of their outcomes. */
 #include "python/record/queue.h"
+#include "ir/ops.h"
 
 #include <signal.h>
 
@@ -118,21 +119,30 @@ static _Atomic(struct outcome *) outcomes;
 #define LIGHT_OPERATIONS 3
 #define LIGHT_SIZE       (1 << 15) /* elements */
 
-/* Check whether a flush had so little work that its operations would not have taken longer
- * alone. */
-static bool is_light(const struct outcome *out)
+/* What would have happened to the operations of a flush one by one. */
+enum weight {
+    LONE,  /* it was one operation, apart from casts of its operands */
+    LIGHT, /* they would not have taken longer, because they had so little work */
+    HEAVY,
+};
+
+static enum weight weigh(const struct outcome *out)
 {
     npy_intp nbytes = 0;
-    for (size_t i = 0; i < out->count && i <= LIGHT_OPERATIONS; i++) {
+    size_t n = 0;
+    for (size_t i = 0; i < out->count && n <= LIGHT_OPERATIONS; i++) {
         const struct mx_instruction *in = &out->items[i];
+        bool is_cast = in->op == MX_COPY && in->operands[0].dtype != in->operands[1].dtype;
+        n += !is_cast;
         nbytes += mx_element_count(in) * in->operands[in->nin].itemsize;
     }
-    return out->count <= LIGHT_OPERATIONS && nbytes <= LIGHT_OPERATIONS * QUEUE_LIGHT_BYTES;
+    bool is_light = n <= LIGHT_OPERATIONS && nbytes <= LIGHT_OPERATIONS * QUEUE_LIGHT_BYTES;
+    return n <= 1 ? LONE : is_light ? LIGHT : HEAVY;
 }
 
-/* Publish the outcome of a run, and return whether it was light.  It is called inside the
- * stream and without the GIL: no other thread reads the outcome before it knows `done`. */
-static bool take_outcome(struct outcome *out)
+/* Publish the outcome of a run.  It is called inside the stream and without the GIL: no other
+ * thread reads the outcome before it knows `done`. */
+static enum weight take_outcome(struct outcome *out)
 {
     out->items = core->mx_stream_take_back(&out->count);
     out->done = core->mx_stream_done();
@@ -140,10 +150,10 @@ static bool take_outcome(struct outcome *out)
     elision_owner = NULL;
     out->reread = core->mx_stream_rematerializable() > 0 ? core->mx_stream_recorded() : 0;
     out->next = atomic_load(&outcomes);
-    bool was_light = is_light(out);
+    enum weight weight = weigh(out);
     while (!atomic_compare_exchange_weak(&outcomes, &out->next, out))
         ;
-    return was_light;
+    return weight;
 }
 
 /* Reverse the list, so that the earliest outcome is first. */
@@ -366,11 +376,10 @@ bool queue_is_eager_first(npy_intp size, npy_intp nbytes)
 
 static int count_up(int n, bool goes_on) { return !goes_on ? 0 : n < FEW_FLUSHES ? n + 1 : n; }
 
-static void note_flush(size_t n_operations, bool was_light)
+static void note_flush(enum weight weight)
 {
-    bool was_lone = n_operations <= 1;
-    n_lone_flushes = count_up(n_lone_flushes, was_lone);
-    n_light_flushes = count_up(n_light_flushes, was_lone || was_light);
+    n_lone_flushes = count_up(n_lone_flushes, weight == LONE);
+    n_light_flushes = count_up(n_light_flushes, weight != HEAVY);
 }
 
 static PyObject *set_eager(PyObject *module, PyObject *value)
@@ -410,7 +419,7 @@ static int flush_once(void)
         Py_XINCREF(elision_owner = core->mx_stream_elision_owner());
     PyThreadState *saved = PyEval_SaveThread();
     status = core->mx_stream_run(is_check_due);
-    bool was_light = status == MX_OK && take_outcome(outcome);
+    enum weight weight = status == MX_OK ? take_outcome(outcome) : HEAVY;
     queue_leave();
     if (status == MX_INTERRUPTED) {
         int signals = check_signals(saved);
@@ -418,7 +427,7 @@ static int flush_once(void)
         return signals;
     }
     PyEval_RestoreThread(saved);
-    note_flush(count, was_light);
+    note_flush(weight);
     if (status == MX_OK)
         return report_outcomes();
     PyMem_Free(outcome);
