@@ -266,6 +266,22 @@ def test_array_api_extra_takes_it() -> None:
     same(x, numpy.arange(4.0))
 
 
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply"])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("slots", [1, 30_000])
+def test_updates_of_many_complex_numbers(name: str, dtype: str, slots: int) -> None:
+    draw = numpy.random.default_rng(0)
+    a = numpy.exp(1j * draw.normal(size=slots)).astype(dtype)
+    values = numpy.exp(1j * draw.normal(size=40_000)).astype(dtype)
+    values[::10_000] = -0.0, numpy.inf, complex(0, -numpy.inf), numpy.nan
+    places = draw.integers(-slots, slots, values.size)
+    expected, ours = a.copy(), np.array(a)
+    with numpy.errstate(all="ignore"):
+        getattr(numpy, name).at(expected, places, values)
+        getattr(np, name).at(ours, np.array(places), np.array(values))
+    same(ours, expected)
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_quotients_of_complex_numbers_are_those_of_ufunc_at(dtype: str) -> None:
     numbers = numpy.random.default_rng(0).normal(size=(2, 500))

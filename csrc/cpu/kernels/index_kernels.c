@@ -226,6 +226,10 @@ static inline uint16_t half_minimum(uint16_t a, uint16_t b)
     X(name, OPERATION, float32, float)             \
     X(name, OPERATION, float64, double)
 
+#define COMPLEXES(X, name, OPERATION)             \
+    X(name, OPERATION, complex64, float _Complex) \
+    X(name, OPERATION, complex128, double _Complex)
+
 #define SETS(X)                      \
     EACH_AS_UNSIGNED(X, set, SET)    \
     X(set, SET, bool, uint8_t)       \
@@ -235,9 +239,14 @@ static inline uint16_t half_minimum(uint16_t a, uint16_t b)
     X(set, SET, float64, uint64_t)   \
     X(set, SET, complex64, uint64_t) \
     X(set, SET, complex128, uint128_t)
-#define SUMS(X) EACH_AS_UNSIGNED(X, add, ADD) FLOATS(X, add, HALF_ADD, ADD)
-#define DIFFERENCES(X) \
-    EACH_AS_UNSIGNED(X, subtract, SUBTRACT) FLOATS(X, subtract, HALF_SUBTRACT, SUBTRACT)
+#define SUMS(X)                   \
+    EACH_AS_UNSIGNED(X, add, ADD) \
+    FLOATS(X, add, HALF_ADD, ADD) \
+    COMPLEXES(X, add, ADD)
+#define DIFFERENCES(X)                           \
+    EACH_AS_UNSIGNED(X, subtract, SUBTRACT)      \
+    FLOATS(X, subtract, HALF_SUBTRACT, SUBTRACT) \
+    COMPLEXES(X, subtract, SUBTRACT)
 #define PRODUCTS(X) \
     EACH_AS_UNSIGNED(X, multiply, INTEGER_MULTIPLY) FLOATS(X, multiply, HALF_MULTIPLY, MULTIPLY)
 #define QUOTIENTS(X) FLOATS(X, divide, HALF_DIVIDE, DIVIDE)
