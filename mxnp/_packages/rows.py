@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -25,18 +24,6 @@ def _are_pairs(a: Any, b: Any) -> bool:
     return is_usual and a.shape[1] == b.shape[1] and len(b) > 0
 
 
-def _array_for(
-    shape: tuple[int, ...], inputs: tuple[Any, ...], given: Any, kwargs: dict[str, Any]
-) -> Any:
-    """Return the array for distances, given or new, or None if it is unusual."""
-    out = given[0] if given else kwargs.pop("out", None)
-    result = numpy.empty(shape) if out is None else out
-    is_usual = result.shape == shape and result.dtype == numpy.float64
-    if not is_usual or not result.flags.c_contiguous:
-        return None
-    return result if can_write(result, (*inputs, *kwargs.values())) else None
-
-
 def distances(entry: Entry, a: Any, b: Any, *given: Any, **kwargs: Any) -> Any:
     """
     Divide the distances of two sets of points along the first set.
@@ -46,8 +33,11 @@ def distances(entry: Entry, a: Any, b: Any, *given: Any, **kwargs: Any) -> Any:
     """
     if entry.cut_into(len(a), a.size * len(b)) < 2 or not _are_pairs(a, b):
         return NotImplemented
-    result = _array_for((len(a), len(b)), (a, b), given, kwargs)
-    if result is None:
+    out = given[0] if given else kwargs.pop("out", None)
+    result = numpy.empty((len(a), len(b))) if out is None else out
+    if result.shape != (len(a), len(b)) or result.dtype != numpy.float64:
+        return NotImplemented
+    if not result.flags.c_contiguous or not can_write(result, (a, b, *kwargs.values())):
         return NotImplemented
 
     def compute(part: slice) -> None:
@@ -57,42 +47,6 @@ def distances(entry: Entry, a: Any, b: Any, *given: Any, **kwargs: Any) -> Any:
             entry.function(a[part], b, out=result[part], **kwargs)
 
     if not entry.run(compute, len(a), a.size * len(b)):
-        return NotImplemented
-    return 0.0 if given else result
-
-
-def own_distances(entry: Entry, x: Any, *given: Any, **kwargs: Any) -> Any:
-    """
-    Divide the distances within a set of points, of which each pair has one.
-
-    The function for two sets computes them for some points and all after the first of
-    these. A part has as many points from the begin of the set as from its end.
-    """
-    n, work = len(x) - 1, x.size * len(x) // 2
-    if entry.cut_into(n // 2, work) < 2 or not _are_pairs(x, x):
-        return NotImplemented
-    name = entry.function.__name__.replace("pdist", "cdist")
-    of_two = getattr(sys.modules[entry.function.__module__], name)
-    result = _array_for((n * (n + 1) // 2,), (x,), given, kwargs)
-    if result is None:
-        return NotImplemented
-
-    def compute_from(start: int, stop: int) -> None:
-        if given:
-            made = numpy.empty((stop - start, n - start))
-            of_two(x[start:stop], x[start + 1 :], made, **kwargs)
-        else:
-            made = of_two(x[start:stop], x[start + 1 :], **kwargs)
-        begin, end = (i * n - i * (i - 1) // 2 for i in (start, stop))
-        own = [of_one[i:] for i, of_one in enumerate(made)]
-        numpy.concatenate(own, out=result[begin:end])
-
-    def compute(part: slice) -> None:
-        compute_from(part.start, part.stop)
-        if n - part.start > part.stop:  # else both are the middle
-            compute_from(max(n - part.stop, part.stop), n - part.start)
-
-    if not entry.run(compute, (n + 1) // 2, work):
         return NotImplemented
     return 0.0 if given else result
 

@@ -86,18 +86,6 @@ ROWS = (
         "cdist_mahalanobis_double_wrap cdist_seuclidean_double_wrap",
         rows.distances, 2**19,
         "distance.cdist(points, points, 'cosine')", 2**10),
-    Row("scipy.spatial._distance_pybind",
-        "pdist_braycurtis pdist_canberra pdist_chebyshev pdist_cityblock pdist_dice "
-        "pdist_euclidean pdist_hamming pdist_jaccard pdist_minkowski "
-        "pdist_rogerstanimoto pdist_russellrao pdist_sokalsneath pdist_sqeuclidean "
-        "pdist_yule",
-        rows.own_distances, 2**19,
-        "distance.pdist(points)", 2**10),
-    Row("scipy.spatial._distance_wrap",
-        "pdist_cosine_double_wrap pdist_jensenshannon_double_wrap "
-        "pdist_mahalanobis_double_wrap pdist_seuclidean_double_wrap",
-        rows.own_distances, 2**19,
-        "distance.pdist(points, 'cosine')", 2**10),
     Row(_ND, "binary_erosion", filters.erosion, 2**19,
         "ndimage.binary_erosion(image > 0.3)", 2**11),
     Row(_ND, "geometric_transform", filters.transform, 2**13,

@@ -358,14 +358,6 @@ def distances(draw):
     return distance.cdist, [a, b, draw.one(*METRICS)], kwargs
 
 
-def own_distances(draw):
-    n = int(draw.r.integers(1, 9))
-    a = draw.array((int(draw.r.integers(1, 40)), n), draw.one("f8", "f4", "i4", "?"))
-    out = np.zeros(len(a) * (len(a) - 1) // 2)
-    kwargs = draw.one({}, {}, {"out": out}, {"w": draw.r.random(n)})
-    return distance.pdist, [a, draw.one(*METRICS)], kwargs
-
-
 def transform(draw):
     a = draw.array(draw.shape(3, 40), draw.one("f8", "f4", "c16", "c8", "i4"))
     name = draw.one(
@@ -523,7 +515,6 @@ CALLS = {
     "geometric_transform at": coordinates,
     "zoom_shift": zoom,
     "cdist_euclidean cdist_cosine_double_wrap": distances,
-    "pdist_euclidean pdist_cosine_double_wrap": own_distances,
     "_linear_filter _sosfilt _apply": signal_filter,
     "_medfilt2d": window,
     "csr_matvec": matrix_product,
