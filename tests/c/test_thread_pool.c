@@ -201,7 +201,7 @@ static void test_all_wake(void)
             seed = seed * 1103515245u + 12345u;
             int64_t end = mx_now() + (int64_t)(seed >> 16) % (2 * SPIN_NS);
             while (mx_now() < end)
-                relax();
+                mx_relax();
         }
     }
     mx_thread_pool_set_size(MX_MAX_THREADS);
