@@ -188,7 +188,7 @@ inline bool mx_copy_by_exchange(threadgroup T *at, thread T &value)
     }
 }
 
-struct mx_sums {
+struct mx_copied_sums {
     template <typename T> static bool join(T a, T b, thread T *both)
     {
         *both = a + b;
@@ -199,7 +199,7 @@ struct mx_sums {
 #ifndef MX_HAS_ATOMIC_FLOATS
 template <> inline void mx_copy_add<float>(threadgroup float *at, float value)
 {
-    mx_copy_by_exchange<mx_sums, uint, atomic_uint>(at, value);
+    mx_copy_by_exchange<mx_copied_sums, uint, atomic_uint>(at, value);
 }
 #endif
 
@@ -214,7 +214,7 @@ inline bool mx_joins(float a, float b, float product)
 }
 /* -- end of the functions for double -- */
 
-struct mx_products {
+struct mx_copied_products {
     template <typename T> static bool join(T a, T b, thread T *both)
     {
         *both = mx_multiply(a, b);
@@ -226,10 +226,10 @@ template <typename T> inline bool mx_copy_multiply(threadgroup T *at, thread T &
 {
 #ifdef MX_HAS_ATOMIC_ULONG
     if constexpr (sizeof(T) == 8)
-        return mx_copy_by_exchange<mx_products, ulong, atomic_ulong>(at, value);
+        return mx_copy_by_exchange<mx_copied_products, ulong, atomic_ulong>(at, value);
     else
 #endif
-        return mx_copy_by_exchange<mx_products, uint, atomic_uint>(at, value);
+        return mx_copy_by_exchange<mx_copied_products, uint, atomic_uint>(at, value);
 }
 
 /* Multiplies an element by its products of a copy, which has several for each element. */
@@ -239,7 +239,7 @@ inline void mx_multiply_copies(device uchar *memory, long offset, const threadgr
 {
     T product = copies[0], both;
     for (uint i = 1; i < n; i++) {
-        if (mx_products::join(product, copies[i], &both))
+        if (mx_copied_products::join(product, copies[i], &both))
             product = both;
         else
             mx_update<Op, T, true>(memory, offset, copies[i]);

@@ -11,10 +11,9 @@
 #define COPY_BYTES   ((int64_t)16 << 10) /* most of a copy: several threadgroups share a core */
 #define MOST_COPIES  1024                /* enough to keep a GPU busy */
 #define COPY_UPDATES 2048                /* least of a threadgroup with a copy */
-#define MOST_PLACES  32 /* of an element in a copy of products, for the lanes of a SIMD-group \
-                         */
-#define PACK_BYTES      16
-#define MOST_WINNERS    16 /* numbers for each value along which threads go */
+#define MOST_PLACES  32 /* of an element in a copy: a lane multiplies in each */
+#define PACK_BYTES   16
+#define MOST_WINNERS 16 /* numbers for each value along which threads go */
 #define MANY_OF_ELEMENT 1024
 
 /* -- Updates ----------------------------------------------------------------------- */
