@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import platform
+import signal
 import threading
 import weakref
 
@@ -248,6 +249,83 @@ os.wait()
 def test_a_forked_process_has_no_threads_that_wait():
     end = end_of("-W", IGNORED, "-c", FORK)
     assert (end.status, end.out.strip()) == (0, "False"), end.err
+
+
+FORK_OF_A_THREAD = """
+import os, threading
+from mxnp._engine import threads
+both, children = threading.Barrier(2), []
+def work(part):
+    both.wait(60)
+    if threading.current_thread() is not threading.main_thread():
+        children.append(os.fork())
+threads.run_pieces(work, 2, 2)
+print(os.waitpid(children[0], 0)[1])
+"""
+
+
+def test_a_process_that_a_thread_forked_ends_with_its_call():
+    end = end_of("-c", FORK_OF_A_THREAD, seconds=60)
+    assert (end.status, end.out.strip()) == (0, "0"), end.err
+
+
+UNTIL_A_THREAD_WAITS = """
+import contextvars, gc, os, signal, threading, time, weakref
+from mxnp import _bridge
+from mxnp._engine import threads
+both = threading.Barrier(2)
+def run():
+    threads.run_pieces(lambda part: both.wait(60), 2, 2)
+def let_it_wait():
+    while not _bridge.give_call(int, ()):
+        time.sleep(0.01)
+"""
+CONTEXT = """
+class Value:
+    pass
+variable, value = contextvars.ContextVar("variable"), Value()
+is_alive = weakref.ref(value)
+context = contextvars.copy_context()
+context.run(variable.set, value)
+context.run(run)
+let_it_wait()
+del context, value
+gc.collect()
+print(is_alive())
+"""
+
+
+def test_a_thread_that_waits_does_not_keep_the_context_of_its_first_call():
+    end = end_of("-c", UNTIL_A_THREAD_WAITS + CONTEXT)
+    assert (end.status, end.out.strip()) == (0, "None"), end.err
+
+
+BLOCKED = """
+run()
+let_it_wait()
+let_it_wait()  # so that it is after the first of these calls
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+os.kill(os.getpid(), signal.SIGUSR1)
+print(signal.sigwait({signal.SIGUSR1}) == signal.SIGUSR1)
+"""
+
+
+def test_a_thread_that_waits_gets_no_signals():
+    """A program that blocks a signal after a call can wait for it."""
+    one = {"OPENBLAS_NUM_THREADS": "1"}  # threads of OpenBLAS get signals
+    end = end_of("-c", UNTIL_A_THREAD_WAITS + BLOCKED, **one)
+    assert (end.status, end.out.strip()) == (0, "True"), end.err
+
+
+def test_threads_block_the_signals_that_the_caller_blocks():
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})
+    try:
+        own, other = of_a_thread_that_waited(
+            lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert own == other == before | {signal.SIGUSR2}
 
 
 @pytest.mark.parametrize("failing", [0, 1])

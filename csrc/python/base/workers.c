@@ -8,6 +8,7 @@
 
 #include <fenv.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 #include "api/recorder.h"
@@ -20,12 +21,14 @@
 struct worker {
     struct worker *next; /* in the list of idle ones */
     _Atomic(PyObject *) call;
-    fenv_t environment; /* of the thread that gives the call */
+    fenv_t environment; /* of the thread that gives the call, */
+    sigset_t signals;   /* and those that it blocks */
     pthread_mutex_t lock;
     pthread_cond_t given;
 };
 static struct worker *idle;
 static int started;
+static int forks;          /* that led to this process */
 static atomic_int running; /* calls that have begun and not ended */
 static int64_t ended;      /* when the last ones had, or 0 */
 static atomic_int busy;    /* > 0 if one of the last pauses was short */
@@ -51,9 +54,13 @@ static bool spin_until(bool (*is_over)(struct worker *), struct worker *worker)
     return false;
 }
 
-/* Return the next call, after the calling thread has joined the idle ones. */
+/* Return the next call, after the calling thread has joined the idle ones.  Meanwhile it gets
+ * no signals: the threads of the program may have blocked them. */
 static PyObject *next_call(struct worker *worker)
 {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
     worker->next = idle;
     idle = worker;
     PyThreadState *saved = PyEval_SaveThread();
@@ -64,13 +71,16 @@ static PyObject *next_call(struct worker *worker)
         pthread_mutex_unlock(&worker->lock);
     }
     fesetenv(&worker->environment);
+    pthread_sigmask(SIG_SETMASK, &worker->signals, NULL);
     PyEval_RestoreThread(saved);
     return atomic_exchange(&worker->call, NULL);
 }
 
-static void run_call(PyObject *call)
+/* Run a call, and return whether it returns in the process in which it began. */
+static bool run_call(PyObject *call)
 {
     PyObject *function, *args;
+    int before = forks;
     atomic_fetch_add(&running, 1);
     PyObject *result = PyArg_ParseTuple(call, "OO!", &function, &PyTuple_Type, &args)
                            ? PyObject_CallObject(function, args)
@@ -78,7 +88,10 @@ static void run_call(PyObject *call)
     if (!result)
         PyErr_WriteUnraisable(call);
     Py_XDECREF(result);
+    if (forks != before)
+        return false;
     atomic_fetch_sub(&running, 1);
+    return true;
 }
 
 static struct worker *new_worker(void)
@@ -92,17 +105,18 @@ static struct worker *new_worker(void)
     return worker;
 }
 
-static PyObject *serve_calls(PyObject *self, PyObject *call)
+static PyObject *serve_calls(PyObject *self, PyObject *calls)
 {
     struct worker *worker = new_worker();
+    PyObject *call = PyObject_CallMethod(calls, "pop", NULL); /* its caller keeps `calls` */
+    bool goes_on = call != NULL;
     (void)self;
-    run_call(call);
-    while (worker) {
-        PyObject *given = next_call(worker);
-        run_call(given);
-        Py_DECREF(given);
+    while (goes_on) {
+        goes_on = run_call(call) && worker; /* else there is no memory to wait */
+        Py_DECREF(call);
+        call = goes_on ? next_call(worker) : NULL;
     }
-    Py_RETURN_NONE; /* there is no memory to wait */
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 /* Note how long the pause before a call was.  Functions of several passes have short ones. */
@@ -124,6 +138,7 @@ static PyObject *give_call(PyObject *self, PyObject *call)
         return PyBool_FromLong(started >= MOST);
     idle = worker->next;
     fegetenv(&worker->environment);
+    pthread_sigmask(SIG_BLOCK, NULL, &worker->signals);
     pthread_mutex_lock(&worker->lock);
     atomic_store(&worker->call, Py_NewRef(call));
     pthread_cond_signal(&worker->given);
@@ -148,6 +163,7 @@ static PyObject *forget_workers(PyObject *self, PyObject *unused)
     (void)unused;
     idle = NULL;
     started = 0;
+    forks++;
     atomic_store(&running, 0);
     Py_RETURN_NONE;
 }
@@ -157,10 +173,10 @@ PyMethodDef workers_methods[] = {
      "give_call(function, args)\n--\n\n"
      "Let a thread that waits call a function. Return whether no thread is to be started for "
      "it: one has the call, or there are too many, and none gets it."},
-    {"serve_calls", serve_calls, METH_VARARGS,
-     "serve_calls(function, args)\n--\n\n"
-     "Call a function, and then wait for calls, until the process ends. A thread is started "
-     "for it."},
+    {"serve_calls", serve_calls, METH_O,
+     "serve_calls(calls)\n--\n\n"
+     "Take a function and its arguments from a list, call it, and then wait for calls, until "
+     "the process ends. A thread is started for it."},
     {"await_calls", await_calls, METH_NOARGS,
      "await_calls()\n--\n\nWait some microseconds until no thread runs a call."},
     {"forget_workers", forget_workers, METH_NOARGS,
