@@ -48,8 +48,7 @@ os.register_at_fork(after_in_child=_bridge.forget_workers)
 
 def _start(run: Callable[..., Any], *args: Any) -> None:
     """Call a function on a thread that waits, or else on a new one."""
-    if not _bridge.give_call(run, args):
-        start_new_thread(_bridge.serve_calls, ([(run, args)],))
+    _bridge.give_call(start_new_thread, run, args)
 
 
 def run_pieces(

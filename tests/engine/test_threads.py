@@ -232,23 +232,32 @@ def test_threads_round_as_the_caller_does():
     assert upward == (0.33333333333333337,) * 2
 
 
-FORK = """
-import os, time
-from mxnp import _bridge
+MEETING = """
+import contextvars, gc, os, signal, sys, threading, weakref
 from mxnp._engine import threads
-while not _bridge.give_call(int, ()):
-    threads.run_pieces(lambda part: time.sleep(0.01), 2, 2)
-time.sleep(0.1)  # so that it waits again
-if os.fork() == 0:
-    print(_bridge.give_call(int, ()), flush=True)
-    os._exit(0)
-os.wait()
+both, idents = threading.Barrier(2), []
+def meet():
+    def work(part):
+        both.wait(60)
+        if threading.current_thread() is not threading.main_thread():
+            idents.append(threading.get_ident())
+    threads.run_pieces(work, 2, 2)
+def meet_again():
+    while len(set(idents)) == len(idents):
+        meet()
+"""
+FORK = """
+meet_again()
+child = os.fork()
+meet()
+if child:
+    print(os.waitpid(child, 0)[1])
 """
 
 
 def test_a_forked_process_has_no_threads_that_wait():
-    end = end_of("-W", IGNORED, "-c", FORK)
-    assert (end.status, end.out.strip()) == (0, "False"), end.err
+    end = end_of("-W", IGNORED, "-c", MEETING + FORK)
+    assert (end.status, end.out.strip()) == (0, "0"), end.err
 
 
 FORK_OF_A_THREAD = """
@@ -269,17 +278,6 @@ def test_a_process_that_a_thread_forked_ends_with_its_call():
     assert (end.status, end.out.strip()) == (0, "0"), end.err
 
 
-UNTIL_A_THREAD_WAITS = """
-import contextvars, gc, os, signal, threading, time, weakref
-from mxnp import _bridge
-from mxnp._engine import threads
-both = threading.Barrier(2)
-def run():
-    threads.run_pieces(lambda part: both.wait(60), 2, 2)
-def let_it_wait():
-    while not _bridge.give_call(int, ()):
-        time.sleep(0.01)
-"""
 CONTEXT = """
 class Value:
     pass
@@ -287,8 +285,8 @@ variable, value = contextvars.ContextVar("variable"), Value()
 is_alive = weakref.ref(value)
 context = contextvars.copy_context()
 context.run(variable.set, value)
-context.run(run)
-let_it_wait()
+context.run(meet)
+meet_again()
 del context, value
 gc.collect()
 print(is_alive())
@@ -296,14 +294,13 @@ print(is_alive())
 
 
 def test_a_thread_that_waits_does_not_keep_the_context_of_its_first_call():
-    end = end_of("-c", UNTIL_A_THREAD_WAITS + CONTEXT)
+    end = end_of("-c", MEETING + CONTEXT)
     assert (end.status, end.out.strip()) == (0, "None"), end.err
 
 
 BLOCKED = """
-run()
-let_it_wait()
-let_it_wait()  # so that it is after the first of these calls
+sys.setswitchinterval(60)  # a thread that ends a call goes on until it waits
+meet_again()
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
 os.kill(os.getpid(), signal.SIGUSR1)
 print(signal.sigwait({signal.SIGUSR1}) == signal.SIGUSR1)
@@ -313,8 +310,27 @@ print(signal.sigwait({signal.SIGUSR1}) == signal.SIGUSR1)
 def test_a_thread_that_waits_gets_no_signals():
     """A program that blocks a signal after a call can wait for it."""
     one = {"OPENBLAS_NUM_THREADS": "1"}  # threads of OpenBLAS get signals
-    end = end_of("-c", UNTIL_A_THREAD_WAITS + BLOCKED, **one)
+    end = end_of("-c", MEETING + BLOCKED, **one)
     assert (end.status, end.out.strip()) == (0, "True"), end.err
+
+
+LIMITED = """
+from mxnp._engine import threads
+started = []
+def fail(*call):
+    raise RuntimeError("can't start new thread")
+for threads.start_new_thread in [fail] * 100 + [lambda *call: started.append(call)] * 100:
+    try:
+        threads._start(int)
+    except RuntimeError:
+        assert not started
+print(len(started))
+"""
+
+
+def test_a_limited_number_of_threads_is_started():
+    end = end_of("-c", LIMITED)
+    assert (end.status, end.out.strip()) == (0, "64"), end.err
 
 
 def test_threads_block_the_signals_that_the_caller_blocks():

@@ -54,9 +54,9 @@ static bool spin_until(bool (*is_over)(struct worker *), struct worker *worker)
     return false;
 }
 
-/* Return the next call, after the calling thread has joined the idle ones.  Meanwhile it gets
- * no signals: the threads of the program may have blocked them. */
-static PyObject *next_call(struct worker *worker)
+/* Join the idle threads, and wait for a call.  Meanwhile the thread gets no signals: those of
+ * the program may have blocked them. */
+static void wait_for_call(struct worker *worker)
 {
     sigset_t all;
     sigfillset(&all);
@@ -73,16 +73,15 @@ static PyObject *next_call(struct worker *worker)
     fesetenv(&worker->environment);
     pthread_sigmask(SIG_SETMASK, &worker->signals, NULL);
     PyEval_RestoreThread(saved);
-    return atomic_exchange(&worker->call, NULL);
 }
 
 /* Run a call, and return whether it returns in the process in which it began. */
 static bool run_call(PyObject *call)
 {
-    PyObject *function, *args;
+    PyObject *start, *function, *args;
     int before = forks;
     atomic_fetch_add(&running, 1);
-    PyObject *result = PyArg_ParseTuple(call, "OO!", &function, &PyTuple_Type, &args)
+    PyObject *result = PyArg_ParseTuple(call, "OOO!", &start, &function, &PyTuple_Type, &args)
                            ? PyObject_CallObject(function, args)
                            : NULL;
     if (!result)
@@ -94,29 +93,43 @@ static bool run_call(PyObject *call)
     return true;
 }
 
-static struct worker *new_worker(void)
+static PyObject *serve_calls(PyObject *capsule, PyObject *unused)
 {
-    struct worker *worker = PyMem_Calloc(1, sizeof *worker);
-    if (worker) {
-        pthread_mutex_init(&worker->lock, NULL);
-        pthread_cond_init(&worker->given, NULL);
-        started++;
+    struct worker *worker = PyCapsule_GetPointer(capsule, NULL);
+    bool goes_on = true;
+    (void)unused;
+    while (goes_on) {
+        PyObject *call = atomic_exchange(&worker->call, NULL);
+        goes_on = run_call(call);
+        Py_DECREF(call);
+        if (goes_on)
+            wait_for_call(worker);
     }
-    return worker;
+    Py_RETURN_NONE;
 }
 
-static PyObject *serve_calls(PyObject *self, PyObject *calls)
+/* Start a thread with a call.  No signal handler runs between the count and the start. */
+static PyObject *start_worker(PyObject *start, PyObject *call)
 {
-    struct worker *worker = new_worker();
-    PyObject *call = PyObject_CallMethod(calls, "pop", NULL); /* its caller keeps `calls` */
-    bool goes_on = call != NULL;
-    (void)self;
-    while (goes_on) {
-        goes_on = run_call(call) && worker; /* else there is no memory to wait */
+    static PyMethodDef method = {"serve_calls", serve_calls, METH_NOARGS, NULL};
+    struct worker *worker = PyMem_Calloc(1, sizeof *worker);
+    if (!worker)
+        return PyErr_NoMemory();
+    pthread_mutex_init(&worker->lock, NULL);
+    pthread_cond_init(&worker->given, NULL);
+    atomic_store(&worker->call, Py_NewRef(call));
+    started++;
+    PyObject *capsule = PyCapsule_New(worker, NULL, NULL);
+    PyObject *serve = capsule ? PyCFunction_New(&method, capsule) : NULL;
+    PyObject *result = serve ? PyObject_CallFunction(start, "O()", serve) : NULL;
+    if (!result) {
+        started--;
         Py_DECREF(call);
-        call = goes_on ? next_call(worker) : NULL;
+        PyMem_Free(worker);
     }
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    Py_XDECREF(serve);
+    Py_XDECREF(capsule);
+    return result;
 }
 
 /* Note how long the pause before a call was.  Functions of several passes have short ones. */
@@ -134,8 +147,10 @@ static PyObject *give_call(PyObject *self, PyObject *call)
     struct worker *worker = idle;
     (void)self;
     note_pause();
+    if (!worker && started < MOST)
+        return start_worker(PyTuple_GetItem(call, 0), call);
     if (!worker)
-        return PyBool_FromLong(started >= MOST);
+        Py_RETURN_NONE;
     idle = worker->next;
     fegetenv(&worker->environment);
     pthread_sigmask(SIG_BLOCK, NULL, &worker->signals);
@@ -143,7 +158,7 @@ static PyObject *give_call(PyObject *self, PyObject *call)
     atomic_store(&worker->call, Py_NewRef(call));
     pthread_cond_signal(&worker->given);
     pthread_mutex_unlock(&worker->lock);
-    Py_RETURN_TRUE;
+    Py_RETURN_NONE;
 }
 
 static PyObject *await_calls(PyObject *self, PyObject *unused)
@@ -170,13 +185,9 @@ static PyObject *forget_workers(PyObject *self, PyObject *unused)
 
 PyMethodDef workers_methods[] = {
     {"give_call", give_call, METH_VARARGS,
-     "give_call(function, args)\n--\n\n"
-     "Let a thread that waits call a function. Return whether no thread is to be started for "
-     "it: one has the call, or there are too many, and none gets it."},
-    {"serve_calls", serve_calls, METH_O,
-     "serve_calls(calls)\n--\n\n"
-     "Take a function and its arguments from a list, call it, and then wait for calls, until "
-     "the process ends. A thread is started for it."},
+     "give_call(start, function, args)\n--\n\n"
+     "Let a thread that waits call a function, or a new one, which ``start`` starts. If there "
+     "are too many, none gets the call."},
     {"await_calls", await_calls, METH_NOARGS,
      "await_calls()\n--\n\nWait some microseconds until no thread runs a call."},
     {"forget_workers", forget_workers, METH_NOARGS,
