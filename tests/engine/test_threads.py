@@ -11,6 +11,7 @@ import pytest
 from support.moments import at_each_line
 from support.processes import IGNORED, end_of
 
+from mxnp import _bridge
 from mxnp._engine import threads
 
 
@@ -312,6 +313,28 @@ def test_a_thread_that_waits_gets_no_signals():
     one = {"OPENBLAS_NUM_THREADS": "1"}  # threads of OpenBLAS get signals
     end = end_of("-c", MEETING + BLOCKED, **one)
     assert (end.status, end.out.strip()) == (0, "True"), end.err
+
+
+def test_a_caller_waits_for_its_own_calls_only():
+    both, has_asked, end = threading.Barrier(2), threading.Event(), threading.Event()
+
+    def work(part):
+        both.wait(60)
+        if threading.current_thread() is caller:
+            answers.append(_bridge.await_calls())
+            has_asked.set()
+        assert end.wait(60)
+
+    answers = []
+    caller = threading.Thread(target=threads.run_pieces, args=(work, 2, 2))
+    caller.start()
+    try:
+        assert has_asked.wait(60)
+        answers.append(_bridge.await_calls())
+    finally:
+        end.set()
+        caller.join()
+    assert answers == [False, True]
 
 
 LIMITED = """

@@ -19,26 +19,31 @@
 #define MOST         64     /* threads, as mxnp.set_num_threads allows */
 
 struct worker {
-    struct worker *next; /* in the list of idle ones */
+    struct worker *next;    /* in the list of idle ones */
+    struct worker *earlier; /* that was started before */
     _Atomic(PyObject *) call;
-    fenv_t environment; /* of the thread that gives the call, */
-    sigset_t signals;   /* and those that it blocks */
+    atomic_ulong giver;     /* the thread that gave the last call */
+    atomic_bool is_running; /* that call has begun and not ended */
+    fenv_t environment;     /* of the thread that gives the call, */
+    sigset_t signals;       /* and those that it blocks */
     pthread_mutex_t lock;
     pthread_cond_t given;
 };
-static struct worker *idle;
+static struct worker *idle, *latest;
 static int started;
-static int forks;          /* that led to this process */
-static atomic_int running; /* calls that have begun and not ended */
-static int64_t ended;      /* when the last ones had, or 0 */
-static atomic_int busy;    /* > 0 if one of the last pauses was short */
+static int forks;       /* that led to this process */
+static int64_t ended;   /* when the last ones had, or 0 */
+static atomic_int busy; /* > 0 if one of the last pauses was short */
 
 static bool has_call(struct worker *worker) { return atomic_load(&worker->call); }
 
-static bool all_have_ended(struct worker *unused)
+/* Check for threads, up to the latest, that run a call of the calling thread. */
+static bool all_have_ended(struct worker *worker)
 {
-    (void)unused;
-    return atomic_load(&running) == 0;
+    while (worker && !(atomic_load(&worker->is_running) &&
+                       atomic_load(&worker->giver) == PyThread_get_thread_ident()))
+        worker = worker->earlier;
+    return !worker;
 }
 
 static bool spin_until(bool (*is_over)(struct worker *), struct worker *worker)
@@ -75,37 +80,38 @@ static void wait_for_call(struct worker *worker)
     PyEval_RestoreThread(saved);
 }
 
-/* Run a call, and return whether it returns in the process in which it began. */
-static bool run_call(PyObject *call)
+static void run_call(PyObject *call)
 {
     PyObject *start, *function, *args;
-    int before = forks;
-    atomic_fetch_add(&running, 1);
     PyObject *result = PyArg_ParseTuple(call, "OOO!", &start, &function, &PyTuple_Type, &args)
                            ? PyObject_CallObject(function, args)
                            : NULL;
     if (!result)
         PyErr_WriteUnraisable(call);
     Py_XDECREF(result);
-    if (forks != before)
-        return false;
-    atomic_fetch_sub(&running, 1);
-    return true;
 }
 
 static PyObject *serve_calls(PyObject *capsule, PyObject *unused)
 {
     struct worker *worker = PyCapsule_GetPointer(capsule, NULL);
-    bool goes_on = true;
+    int before = forks;
     (void)unused;
-    while (goes_on) {
+    while (true) {
         PyObject *call = atomic_exchange(&worker->call, NULL);
-        goes_on = run_call(call);
+        atomic_store(&worker->is_running, true);
+        run_call(call);
+        atomic_store(&worker->is_running, false);
         Py_DECREF(call);
-        if (goes_on)
-            wait_for_call(worker);
+        if (forks != before)
+            Py_RETURN_NONE; /* the call has forked the process that it ends */
+        wait_for_call(worker);
     }
-    Py_RETURN_NONE;
+}
+
+static void set_call(struct worker *worker, PyObject *call)
+{
+    atomic_store(&worker->giver, PyThread_get_thread_ident());
+    atomic_store(&worker->call, Py_NewRef(call));
 }
 
 /* Start a thread with a call.  No signal handler runs between the count and the start. */
@@ -117,12 +123,15 @@ static PyObject *start_worker(PyObject *start, PyObject *call)
         return PyErr_NoMemory();
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->given, NULL);
-    atomic_store(&worker->call, Py_NewRef(call));
+    set_call(worker, call);
     started++;
     PyObject *capsule = PyCapsule_New(worker, NULL, NULL);
     PyObject *serve = capsule ? PyCFunction_New(&method, capsule) : NULL;
     PyObject *result = serve ? PyObject_CallFunction(start, "O()", serve) : NULL;
-    if (!result) {
+    if (result) {
+        worker->earlier = latest;
+        latest = worker;
+    } else {
         started--;
         Py_DECREF(call);
         PyMem_Free(worker);
@@ -155,7 +164,7 @@ static PyObject *give_call(PyObject *self, PyObject *call)
     fegetenv(&worker->environment);
     pthread_sigmask(SIG_BLOCK, NULL, &worker->signals);
     pthread_mutex_lock(&worker->lock);
-    atomic_store(&worker->call, Py_NewRef(call));
+    set_call(worker, call);
     pthread_cond_signal(&worker->given);
     pthread_mutex_unlock(&worker->lock);
     Py_RETURN_NONE;
@@ -165,21 +174,21 @@ static PyObject *await_calls(PyObject *self, PyObject *unused)
 {
     (void)self;
     (void)unused;
+    struct worker *workers = latest;
     PyThreadState *saved = PyEval_SaveThread();
-    spin_until(all_have_ended, NULL);
+    bool have_ended = spin_until(all_have_ended, workers);
     PyEval_RestoreThread(saved);
     ended = mx_now();
-    Py_RETURN_NONE;
+    return PyBool_FromLong(have_ended);
 }
 
 static PyObject *forget_workers(PyObject *self, PyObject *unused)
 {
     (void)self;
     (void)unused;
-    idle = NULL;
+    idle = latest = NULL;
     started = 0;
     forks++;
-    atomic_store(&running, 0);
     Py_RETURN_NONE;
 }
 
@@ -189,7 +198,9 @@ PyMethodDef workers_methods[] = {
      "Let a thread that waits call a function, or a new one, which ``start`` starts. If there "
      "are too many, none gets the call."},
     {"await_calls", await_calls, METH_NOARGS,
-     "await_calls()\n--\n\nWait some microseconds until no thread runs a call."},
+     "await_calls()\n--\n\n"
+     "Wait some microseconds until no thread runs a call of this one. Return whether none "
+     "does."},
     {"forget_workers", forget_workers, METH_NOARGS,
      "forget_workers()\n--\n\nForget the threads, which a forked process does not have."},
     {NULL, NULL, 0, NULL},
