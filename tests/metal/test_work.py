@@ -85,9 +85,10 @@ def _scan() -> Any:
     return values("int32", 100, 2000).cumsum(axis=1)
 
 
-def _products() -> Any:
-    out = mxnp.ones(7, "int32")
-    mxnp.multiply.at(out, values("int64", 9000) % 7, 3)
+def _products(dtype: str) -> Any:
+    out = mxnp.ones(7, dtype)
+    factors = mxnp.full(9000, 3, dtype)
+    mxnp.multiply.at(out, values("int64", 9000) % 7, factors)
     return out
 
 
@@ -134,7 +135,8 @@ CALLS: dict[str, tuple[Callable[[], Any], int]] = {
     "searches": (lambda: values("float32", 3000, 50).argmax(axis=1), 2**20),
     "scans": (_scan, 2**20),
     "updates in copies": (_histogram, 2**21),
-    "contended updates": (_products, 2**25),
+    "products in copies": (lambda: _products("int32"), 2**21),
+    "contended updates": (lambda: _products("int16"), 2**25),
     "the last of several": (_last_of_several, 2**20),
     "updates in order": (_updates_in_order, 2**27),
     "gather": (_gather, 2**20),
@@ -228,7 +230,7 @@ def test_contention() -> None:
     indices = values("int64", 3000)
     work = {}
     for n in (1, 4, 60, 5000):
-        bins = mxnp.zeros(n, "int32")
+        bins = mxnp.zeros(n, "int16")  # 32-bit elements are updated in copies
         chosen = indices % n
         mxnp.synchronize()
         work[n] = measure(partial(mxnp.multiply.at, bins, chosen, 1))[2]
