@@ -35,6 +35,7 @@ usage: {_NAME} [options] script.py [args]
 
 Run a NumPy program with mxnp in place of NumPy. In the program's own files,
 `import numpy` imports mxnp. The standard library and installed packages keep NumPy.
+Arrays that `dask.array` creates have mxnp chunks: see docs/scaling.md.
 
 program (everything after it is passed to the program):
   script.py           a file, or a folder or zip file that contains __main__.py
@@ -45,9 +46,9 @@ program (everything after it is passed to the program):
 
 options:
   --include PACKAGE   use mxnp in this package too, which is installed, also with pip -e
-  --exclude PREFIX    keep NumPy in this module or package of the program. A PACKAGE or
-                      PREFIX that contains a slash is a path. Both options can be
-                      repeated
+  --exclude PREFIX    keep NumPy in this module or package of the program, or in the
+                      chunks of dask. A PACKAGE or PREFIX that contains a slash is a
+                      path. Both options can be repeated
   --mode MODE         strict (the default) or fast: see mxnp.set_mode
   --verify[=FRACTION] compare each operation, or a fraction of them (1%), with NumPy,
                       and stop at the first difference: see mxnp.verify

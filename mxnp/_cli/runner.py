@@ -28,11 +28,13 @@ import numpy
 from mxnp import _bridge
 from mxnp._bridge import frameless
 from mxnp._engine import environment
+from mxnp._interop import dask_protocols
 from mxnp._interop.adapters import when_imported
 from mxnp._interop.owners import (
     ImportFilter,
     belongs_to_program,
     get_rules,
+    is_excluded,
     owner_of_frame,
     set_rules,
 )
@@ -186,6 +188,15 @@ def _prepare_if_installed(module: Any) -> None:
         _prepare_children(module)
 
 
+# -- Dask ------------------------------------------------------------------------------
+
+
+def _choose_dask_backend(config: Any) -> None:
+    """Make functions of ``dask.array`` create mxnp chunks, if mxnp is installed."""
+    if get_rules() is not None and not is_excluded("dask.array"):
+        dask_protocols.choose_backend(config)
+
+
 # -- Installation ----------------------------------------------------------------------
 
 _lock = RLock()
@@ -273,6 +284,7 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
         set_rules(rules)
         for name in _SPAWNERS:
             when_imported(name, _prepare_if_installed)
+        when_imported("dask.config", _choose_dask_backend)
         _bridge.divide_all(True)
 
 
@@ -300,6 +312,8 @@ def uninstall() -> None:
         for name in _SPAWNERS:
             if name in sys.modules:
                 _forget_children(sys.modules[name])
+        if "dask.config" in sys.modules:
+            dask_protocols.forget_backend(sys.modules["dask.config"])
 
 
 def is_installed() -> bool:

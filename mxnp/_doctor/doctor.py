@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from mxnp._engine import core, devices
 from mxnp._engine.frames import frameless_members
+from mxnp._interop.dask_protocols import describe_chunks
 from mxnp._interop.program_files import is_in_program
 from mxnp._profiler.model import Report
 from mxnp._profiler.report import profile
@@ -93,7 +94,7 @@ def examine(report: Report) -> rendering.Diagnosis:
         if not listed:
             listed = [each for each in findings if each.seconds >= share * array]
     rest = [finding for finding in findings if finding not in listed]
-    return rendering.Diagnosis(listed, rest, report, edits)
+    return rendering.Diagnosis(listed, rest, report, edits, describe_chunks())
 
 
 @frameless_members

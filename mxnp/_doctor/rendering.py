@@ -29,12 +29,15 @@ class Diagnosis:
         The counts of the program.
     edits : list of Edit
         The changes of files that the findings suggest.
+    chunks : str
+        Which chunks Dask's arrays have, or empty if Dask is not in use.
     """
 
     listed: list[Finding]
     rest: list[Finding]
     report: Report
     edits: list[Edit]
+    chunks: str = ""
 
 
 def head(diagnosis: Diagnosis) -> str:
@@ -56,7 +59,8 @@ def text(diagnosis: Diagnosis) -> str:
             lines += _indented(_conditions(finding))
     if diagnosis.rest:
         lines += ["", _left_out(diagnosis)]
-    lines += ["", *textwrap.wrap(_bound(diagnosis.report), _WIDTH)]
+    for paragraph in filter(None, [diagnosis.chunks, _bound(diagnosis.report)]):
+        lines += ["", *textwrap.wrap(paragraph, _WIDTH)]
     return "\n".join(lines)
 
 
@@ -78,7 +82,8 @@ def html(diagnosis: Diagnosis) -> str:
         parts.append(f'<div class="finding">{"".join(lines)}</div>')
     if diagnosis.rest:
         parts.append(f"<p>{escape(_left_out(diagnosis))}</p>")
-    parts.append(f"<p>{escape(_bound(diagnosis.report))}</p>")
+    ends = filter(None, [diagnosis.chunks, _bound(diagnosis.report)])
+    parts += [f"<p>{escape(paragraph)}</p>" for paragraph in ends]
     return "".join(parts)
 
 

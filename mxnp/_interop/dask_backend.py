@@ -124,11 +124,14 @@ _CREATING = [
     "array",
     "asanyarray",
     "asarray",
+    "diag",
     "eye",
     "fft.fftfreq",
     "fft.rfftfreq",
     "from_array",
+    "from_delayed",
     "from_npy_stack",
+    "from_tiledb",
     "from_zarr",
     "fromfunction",
     "indices",
@@ -177,7 +180,8 @@ def _creating(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def create(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        return to_mxnp(result) if _is_backend() else result
+        converts = _is_backend() and not _has_mxnp_chunks(result)
+        return to_mxnp(result) if converts else result
 
     return create
 
@@ -244,17 +248,17 @@ def _to_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     return to_backend
 
 
-def _replace(path: str, wrapper: Callable[..., Any], everywhere: bool = False) -> None:
-    """Wrap a public function of dask.array, and optionally the name in its module."""
+def _replace(path: str, wrapper: Callable[..., Any]) -> None:
+    """Wrap a function of dask.array in all modules of dask.array that have the name."""
     *modules, name = path.split(".")
-    public = functools.reduce(getattr, modules, da)
-    original = getattr(public, name, None)
+    original = getattr(functools.reduce(getattr, modules, da), name, None)
     if original is None:
         return
     ours = wrapper(original)
-    setattr(public, name, ours)
-    if everywhere:
-        setattr(sys.modules[original.__module__], name, ours)
+    for module_name, module in list(sys.modules.items()):
+        is_of_dask = f"{module_name}.".startswith("dask.array.")
+        if is_of_dask and vars(module).get(name) is original:
+            setattr(module, name, ours)
 
 
 def install(array: Any) -> None:
@@ -263,9 +267,9 @@ def install(array: Any) -> None:
     backends.array_creation_dispatch.register_backend(NAME, Backend())
     numpy_backend: Any = backends.NumpyBackendEntrypoint
     numpy_backend.to_backend = staticmethod(_to_numpy(numpy_backend.to_backend))
-    array.from_array = _from_array(array.from_array)
+    _replace("from_array", _from_array)
     array.reduction = _reduction(array.reduction)
     for path in _CREATING:
         _replace(path, _creating)
     for path in _CONVERTING:
-        _replace(path, _converting, everywhere=True)
+        _replace(path, _converting)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from typing import Any
 
 import numpy
@@ -11,6 +12,36 @@ import numpy
 from mxnp._array.ndarray import ndarray, wrap
 from mxnp._bridge import flush
 from mxnp._engine import core, environment
+
+_DEFAULTS = {"array": {"backend": "mxnp"}}
+
+
+def choose_backend(config: Any) -> None:
+    """Make mxnp the backend of ``dask.array`` where no file or variable names one."""
+    own = config.get("array.backend", None, config=config.collect())
+    if own is None and _DEFAULTS not in config.defaults:
+        config.update_defaults(_DEFAULTS)
+
+
+def forget_backend(config: Any) -> None:
+    """Undo `choose_backend`."""
+    if _DEFAULTS in config.defaults:
+        config.defaults.remove(_DEFAULTS)
+        if config.get("array.backend") == "mxnp":
+            config.set({"array.backend": "numpy"})
+
+
+def describe_chunks() -> str:
+    """Return which chunks new arrays of Dask have, or "" if it is not in use."""
+    if "dask.array" not in sys.modules:
+        return ""
+    backend = sys.modules["dask.config"].get("array.backend", None) or "numpy"
+    if backend == "mxnp":
+        return "New arrays of Dask have mxnp chunks (array.backend is mxnp)."
+    return (
+        f"New arrays of Dask have no mxnp chunks, because array.backend is {backend}. "
+        'dask.config.set({"array.backend": "mxnp"}) before they are made changes that.'
+    )
 
 
 def register_sizes(sizes: Any) -> None:

@@ -21,6 +21,7 @@ __all__ = [
     "belongs_to_package",
     "belongs_to_program",
     "get_rules",
+    "is_excluded",
     "is_from_package",
     "owner_of_frame",
     "set_rules",
@@ -62,6 +63,11 @@ def _matches(prefixes: Iterable[str], name: str, file: str | None) -> bool:
         elif name == prefix or name.startswith(prefix + "."):
             return True
     return False
+
+
+def is_excluded(name: str) -> bool:
+    """Check whether the user has named a package, or one around it, to keep NumPy."""
+    return _rules is not None and _matches(_rules.exclude, name, None)
 
 
 def belongs_to_program(names: dict[str, Any], source: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import subprocess
@@ -334,6 +335,20 @@ def test_to_backend_and_back():
     numpy.testing.assert_array_equal(theirs, x)
 
 
+def run_program(*command, **variables):
+    """Run Python and return what the program printed."""
+    own = {k: v for k, v in os.environ.items() if k != "DASK_ARRAY__BACKEND"}
+    ran = subprocess.run(
+        [sys.executable, *command],
+        env=own | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
 @pytest.mark.parametrize("first", ["mxnp", "dask.array"])
 def test_the_entry_point_needs_no_import(first):
     """Check that Dask finds the backend whichever package is imported first."""
@@ -346,10 +361,74 @@ import dask
 with dask.config.set({{"array.backend": "mxnp"}}):
     print(type(da.ones(4, chunks=2).compute()))
 """
-    ran = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
-    )
-    assert ran.stdout == "<class 'mxnp.ndarray'>\n", ran.stderr
+    assert run_program("-c", script) == "<class 'mxnp.ndarray'>\n"
+
+
+MADE = """
+import sys, tempfile
+import dask
+import dask.array as da
+import numpy
+
+a = numpy.arange(6.0)
+folder = tempfile.mkdtemp()
+da.to_npy_stack(folder, da.ones(6, chunks=3))
+arrays = [
+    da.ones(6, chunks=3), da.eye(6, chunks=3), da.from_array(a, chunks=3),
+    da.ones_like(a), da.asarray(a), da.concatenate([a, a]), da.diag(a),
+    da.atleast_2d(a), da.broadcast_to(a, (2, 6)), da.random.normal(size=6, chunks=3),
+    da.random.default_rng(1).choice(a, 5), da.from_npy_stack(folder),
+    da.from_delayed(dask.delayed(lambda: a)(), (6,), float),
+]
+kinds = {type(part) for x in arrays for part in dask.compute(
+    *x.to_delayed().ravel(), scheduler="sync")}
+print(*{kind.__module__ for kind in kinds}, "mxnp" in sys.modules)
+"""
+SETS = "import dask; dask.config.set({'array.backend': 'numpy'})\n"
+UNDOES = "import mxnp; mxnp.install(); import dask; mxnp.uninstall()\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "variables", "printed"),
+    [
+        (["-m", "mxnp", "-c", MADE], {}, "mxnp True"),
+        (["-c", MADE], {"DASK_ARRAY__BACKEND": "mxnp"}, "mxnp True"),
+        (["-c", "import mxnp; mxnp.install()\n" + MADE], {}, "mxnp True"),
+        (["-c", "import dask, mxnp; mxnp.install()\n" + MADE], {}, "mxnp True"),
+        (["-c", MADE], {}, "numpy False"),
+        (["-c", UNDOES + MADE], {}, "numpy True"),
+        (["-m", "mxnp", "--exclude", "dask", "-c", "import dask.array as da\n"
+          "print(type(da.ones(6).compute()).__module__)"], {}, "numpy"),
+        (["-m", "mxnp", "-c", SETS + "import dask.array as da\n"
+          "print(type(da.ones(6).compute()).__module__)"], {}, "numpy"),
+        (["-m", "mxnp", "-c", "import dask.array as da\n"
+          "print(type(da.ones(6).compute()).__module__)"],
+         {"DASK_ARRAY__BACKEND": "numpy"}, "numpy"),
+    ],
+)  # fmt: skip
+def test_who_selects_the_backend(command, variables, printed):
+    assert run_program(*command, **variables) == f"{printed}\n"
+
+
+@pytest.mark.parametrize(
+    ("backend", "words"),
+    [("mxnp", "have mxnp chunks"), ("numpy", "have no mxnp chunks")],
+)
+def test_the_doctor_names_the_chunks(backend, words):
+    with mxnp.doctor() as found:
+        mxnp.ones(100_000) + 1
+    printed = io.StringIO()
+    with dask.config.set({"array.backend": backend}):
+        found.print(printed)
+    assert f"New arrays of Dask {words}" in " ".join(printed.getvalue().split())
+
+
+@pytest.mark.needs("zarr")
+def test_zarr(tmp_path):
+    da.ones((6, 4), chunks=3).to_zarr(tmp_path / "ones")
+    with dask.config.set({"array.backend": "mxnp"}):
+        made = da.from_zarr(tmp_path / "ones")
+    assert {type(chunk) for chunk in chunks_of(made)} == {mxnp.ndarray}
 
 
 def test_numpy_programs_keep_numpy():
