@@ -18,6 +18,8 @@ import mxnp
 
 BACKENDS = {"numpy": numpy, "mxnp": mxnp}
 
+ROWS = numpy.random.default_rng(1).permutation(1 << 16)[:1500]
+
 PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "`(sqrt(x*x + y*y + 1)*0.5 - x).sum()`": lambda x, y: (
         da.sqrt(x * x + y * y + 1) * 0.5 - x
@@ -31,6 +33,15 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "`x.map_overlap(b*0.5 + 1).sum()`": lambda x, y: x.map_overlap(
         lambda b: b * 0.5 + 1, depth=1, boundary="reflect"
     ).sum(),
+    "`sliding_window_view(x.ravel(), 5).mean(-1)`": lambda x, y: (
+        da.overlap.sliding_window_view(x.ravel(), 5).mean(axis=-1)
+    ),
+    "`x[x > 0].sum()`": lambda x, y: x[x > 0].sum(),
+    "`x[i].sum()`, rows in any order": lambda x, y: x[ROWS % len(x)].sum(),
+    "`da.histogram(x, 100, (-4, 4))`": lambda x, y: da.histogram(x, 100, (-4, 4))[0],
+    "`da.percentile(x.ravel(), [10, 50])`": lambda x, y: da.percentile(
+        x.ravel(), [10, 50]
+    ),
     "`x.sum(0)`": lambda x, y: x.sum(axis=0),
     "`(x @ y).sum()`": lambda x, y: (x[:2000, :2000] @ y[:2000, :2000]).sum(),
 }

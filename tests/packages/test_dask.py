@@ -460,6 +460,32 @@ def test_large_chunks(scheduler):
         )
 
 
+def test_chunks_with_another_dtype():
+    """Dask fills an array of the first chunk's dtype, where a chunk has another."""
+
+    def results(np):
+        x = da.from_array(np.arange(8), chunks=4)
+        halves = x.map_blocks(
+            lambda b, block_info: b + 0.5 if block_info[0]["chunk-location"][0] else b,
+            dtype=x.dtype,
+        )
+        return dask.compute(halves, halves.rechunk(8), scheduler="sync")
+
+    for ours, theirs in zip(results(mxnp), results(numpy), strict=True):
+        assert ours.dtype == theirs.dtype
+        numpy.testing.assert_array_equal(ours, theirs)
+
+
+def test_percentiles_of_chunks_are_ours():
+    a = numpy.random.default_rng(0).normal(size=400_000)
+    x = da.from_array(mxnp.array(a), chunks=200_000)
+    with mxnp.profile() as report:
+        ours = da.percentile(x, [10, 50]).compute(scheduler="sync")
+    assert "partition" in {row.operation for row in report.report.rows}
+    theirs = da.percentile(da.from_array(a, chunks=200_000), [10, 50])
+    assert ours.tolist() == theirs.compute(scheduler="sync").tolist()
+
+
 # -- Sizes, tokens, pickles ------------------------------------------------------------
 
 
