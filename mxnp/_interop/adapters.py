@@ -303,7 +303,7 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "distributed.protocol.serialize": _adapter_of(
         "dask_protocols", "register_serializers"
     ),
-    "distributed.worker": _adapter_of("dask_protocols", "limit_workers"),
+    "distributed.worker": _adapter_of("dask_protocols", "adapt_workers"),
     "duckdb": _adapter_of("variables", "adapt_duckdb"),
     "duckdb._expression": _adapt_duckdb_constants,
 }

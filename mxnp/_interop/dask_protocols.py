@@ -83,8 +83,9 @@ def register_serializers(protocol: Any) -> None:
         return wrap(of_numpy.deserialize_numpy_ndarray(header, frames))
 
 
-def limit_workers(workers: Any) -> None:
-    """Limit mxnp in a worker's process to the threads and memory of the worker."""
+def adapt_workers(workers: Any) -> None:
+    """Run deferred operations in tasks, and limit mxnp to a worker's share."""
+    _complete_tasks(workers)
     create = workers.Worker.__init__
 
     @functools.wraps(create)
@@ -95,6 +96,34 @@ def limit_workers(workers: Any) -> None:
     workers.Worker.__init__ = __init__
     for worker in list(workers.Worker._instances):
         _limit_to_share(worker)
+
+
+def _complete_tasks(workers: Any) -> None:
+    """Make a task end when its operations have run, so that it has their errors.
+
+    Distributed ignores errors of the functions that measure a result.
+    """
+    run, run_async = workers._run_task_simple, workers._run_task_async
+
+    @functools.wraps(run)
+    def run_task(task: Any, *args: Any) -> Any:
+        def complete(data: Any) -> Any:
+            result = task(data)
+            flush("dask")
+            return result
+
+        return run(complete, *args)
+
+    @functools.wraps(run_async)
+    async def run_task_async(task: Any, *args: Any) -> Any:
+        async def complete(data: Any) -> Any:
+            result = await task(data)
+            flush("dask")
+            return result
+
+        return await run_async(complete, *args)
+
+    workers._run_task_simple, workers._run_task_async = run_task, run_task_async
 
 
 def _limit_to_share(worker: Any) -> None:

@@ -565,6 +565,42 @@ def test_serializers(x):
     numpy.testing.assert_array_equal(numpy.asarray(y), numpy.asarray(x))
 
 
+class Box:
+    """A result whose size Dask does not measure by its array."""
+
+    def __init__(self, x):
+        self.x = x
+
+
+def boxed(n):
+    return Box(mxnp.arange(100_000.0) + n), mxnp._bridge.pending()
+
+
+async def boxed_later(n):
+    return boxed(n)
+
+
+def taken(n):
+    return mxnp.arange(100_000.0)[mxnp.arange(100_000) + n]
+
+
+@pytest.mark.needs("distributed")
+def test_tasks_end_when_their_operations_have_run():
+    from distributed import Client
+
+    with Client(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as client:
+        for function in (boxed, boxed_later):
+            box, n_waiting = client.submit(function, 3).result()
+            assert n_waiting > 0
+            assert mxnp._bridge.pending() == 0
+            assert box.x[-1] == 100_002
+        assert client.submit(taken, 0).result()[-1] == 99_999
+        with pytest.raises(IndexError, match="index 100000 is out of bounds"):
+            client.submit(taken, 5).result()
+
+
 CLUSTER_SECONDS = 600  # after which it counts as hanging
 CLUSTER = """
 import logging
