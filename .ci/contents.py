@@ -3,7 +3,8 @@ Check the contents of an sdist and a wheel, and print their version.
 
 Usage: ``contents.py SDIST WHEEL``. An sdist contains the files that git tracks and its
 metadata. A wheel contains the folders ``mxnp`` and ``metal`` of the sdist, the compiled
-modules and its metadata, but neither C sources nor tests nor benchmarks.
+modules, the module that Dask loads, and its metadata, but neither C sources nor tests nor
+benchmarks.
 """
 
 import re
@@ -17,7 +18,8 @@ ROOT = Path(__file__).parents[1]
 
 # These names are explicit, because a file that git lacks would be missing everywhere.
 OF_SDIST = {"LICENSE", "README.md", "meson.build", "csrc/mxnp.h", "tests/conftest.py"}
-OF_WHEEL = {"mxnp/__init__.pyi", "mxnp/metal/scalar.metal", "mxnp/py.typed"}
+FOR_DASK = "_mxnp_dask.py"  # outside the package
+OF_WHEEL = {FOR_DASK, "mxnp/__init__.pyi", "mxnp/metal/scalar.metal", "mxnp/py.typed"}
 COMPILED = {f"mxnp/{name}.abi3.so" for name in ("_bridge", "_core", "_import")}
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 
@@ -71,6 +73,7 @@ def find_faults(sdist: Path, wheel: Path) -> list[str]:
     source, about_source = read_sdist(sdist)
     installed, about_wheel = read_wheel(wheel)
     of_package = {file for file in source if re.match("mxnp/(?!bench/)", file)}
+    of_package.remove(f"mxnp/_interop/{FOR_DASK}")
     of_metal = {f"mxnp/{file}" for file in source if file.startswith("metal/")}
     of_info = {f"info/{name}" for name in METADATA}
     expected = of_package | of_metal | of_info | COMPILED | OF_WHEEL

@@ -476,6 +476,14 @@ def test_chunks_with_another_dtype():
         numpy.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.fixture(name="two_threads")
+def _two_threads():
+    before = mxnp.set_num_threads(2)
+    yield
+    mxnp.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
 def test_percentiles_of_chunks_are_ours():
     a = numpy.random.default_rng(0).normal(size=400_000)
     x = da.from_array(mxnp.array(a), chunks=200_000)
