@@ -58,21 +58,16 @@ template <typename To> struct mx_caster {
 };
 /* Casts of floats to integers saturate on a GPU.  NumPy's results for numbers that the integer
  * type lacks are those of the processor's instructions: narrow integers are the lower bits of
- * 32, and on x86-64 a negative number becomes the unsigned integer with the bits of a signed
- * one. */
-#ifdef MX_X86
-#define MX_CAST_UNSIGNED int
-#else
-#define MX_CAST_UNSIGNED uint
-#endif
+ * an int32, and on x86-64 all negative numbers become the unsigned integer with the bits of a
+ * signed one. */
 #define MX_CAST_BY(T, W)                                                                 \
     template <> struct mx_caster<T> {                                                    \
         template <typename From> static T cast(From a) { return T(W(mx_real_part(a))); } \
     };
 MX_CAST_BY(char, int)
 MX_CAST_BY(short, int)
-MX_CAST_BY(uchar, MX_CAST_UNSIGNED)
-MX_CAST_BY(ushort, MX_CAST_UNSIGNED)
+MX_CAST_BY(uchar, int)
+MX_CAST_BY(ushort, int)
 #ifdef MX_X86
 MX_CAST_BY(uint, long)
 

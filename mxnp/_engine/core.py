@@ -555,12 +555,24 @@ def kernel_text(name: str) -> str:
 
 
 @cache
-def kernel_prelude(kind: str = "reduce") -> bytes:
-    """Return the text that kernels of a kind begin with."""
+def processor() -> str:
+    """
+    Return "x86-64", "macOS arm64" or "arm64".
+
+    NumPy's casts of floats to integers, and the larger and the smaller of 0 and -0, are
+    those of the processor's instructions.
+    """
     import platform
 
-    is_x86 = platform.machine() in {"x86_64", "AMD64"}
-    host = "#define MX_X86 /* the processor */\n" if is_x86 else ""
+    if platform.machine() in {"x86_64", "AMD64"}:
+        return "x86-64"
+    return "macOS arm64" if sys.platform == "darwin" else "arm64"
+
+
+@cache
+def kernel_prelude(kind: str = "reduce") -> bytes:
+    """Return the text that kernels of a kind begin with."""
+    host = "#define MX_X86 /* the processor */\n" if processor() == "x86-64" else ""
     texts = [kernel_text(name) for name in _PRELUDES[kind]]
     return "".join([host, *texts, "/* -- end of prelude -- */\n"]).encode()
 

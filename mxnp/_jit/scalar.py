@@ -13,6 +13,8 @@ from functools import cache
 
 import numpy
 
+from mxnp._engine import core
+
 from .ir import BITS, Block, UnsupportedError, Value, is_float, is_signed
 
 Function = Callable[..., Value]
@@ -256,6 +258,11 @@ def _whole(block: Block, a: Value, dtype: str) -> Value:
     if dtype in ("uint32", "uint64"):
         raise UnsupportedError(f"float as {dtype}")
     through = "int64" if dtype == "int64" else "int32"
+    # On arm64, LLVM converts vectors of float64 to int64 first, as NumPy does on Linux.
+    if a.dtype == "float64" and core.processor() != "x86-64":
+        if core.processor() == "macOS arm64" and dtype != "int64":
+            raise UnsupportedError(f"float64 as {dtype}")
+        through = "int64"
     return _cast(block, block.constrained(through, "fptosi", a), dtype)
 
 

@@ -2,11 +2,21 @@
  * isa.h.
  *
  * C does not define the conversion of a floating-point number beyond the range of an integer
- * type.  Here the result is that of NumPy's wheels.  On x86-64, integers of less than 64 bits
- * are truncated from an int32 (uint32 from an int64), uint64 is converted in two halves, and a
- * conversion out of range results in the smallest integer.  Contiguous conversions from float
- * to uint32 are described below.  On other processors the result is that of the compiler's
- * conversion, as in NumPy.
+ * type.  Here the result is that of NumPy's wheels, whose conversions use these instructions.
+ * Narrower results are the lower bits.
+ *
+ * |             | from      | 8 and 16 bits | int32 | uint32         | int64 | uint64 |
+ * |-------------|-----------|---------------|-------|----------------|-------|--------|
+ * | x86-64      | all       | int32         | int32 | int64          | int64 | halves |
+ * | macOS arm64 | all       | int32         | int32 | uint32         | int64 | uint64 |
+ * | Linux arm64 | float32   | int32         | int32 | uint32         | int64 | uint64 |
+ * |             | float64   | int64         | int64 | int64          | int64 | uint64 |
+ * |             | float16   | int32, uint32 | int32 | uint32         | int64 | uint64 |
+ *
+ * A number beyond the range of the instruction becomes the smallest integer on x86-64, and the
+ * nearest one on arm64.  Contiguous conversions to uint32 on x86-64 are described below.  On
+ * Linux arm64 the table is that of NumPy's vectors: its loops for the elements that remain
+ * convert negative numbers to 0 if the result is unsigned.
  */
 #include "cpu/kernels/cast_kernels.h"
 
@@ -24,6 +34,7 @@ typedef uint8_t element_uint8;
 typedef uint16_t element_uint16;
 typedef uint32_t element_uint32;
 typedef uint64_t element_uint64;
+typedef uint16_t element_float16;
 typedef float element_float32;
 typedef double element_float64;
 
@@ -85,6 +96,8 @@ PLAIN(float64, float64)
 
 #if defined(__x86_64__)
 
+#define HALF_ENTRIES
+
 /* Moves x from the upper half of the range of the type to the lower half before converting it.
  */
 #define HALVES(from, to, half)                                 \
@@ -128,8 +141,53 @@ FROM_FLOAT(float64)
 
 #else
 
-INTEGERS(PLAIN, float32)
-INTEGERS(PLAIN, float64)
+#if defined(__APPLE__) && defined(__aarch64__)
+
+/* An instruction for vectors of float64 would convert to int64, whose lower bits are others. */
+#define CONVERT(to, instruction)                                 \
+    static inline to##_t float64_as_##to(double x)               \
+    {                                                            \
+        to##_t whole;                                            \
+        __asm__(instruction " %w0, %d1" : "=r"(whole) : "w"(x)); \
+        return whole;                                            \
+    }
+CONVERT(int32, "fcvtzs")
+CONVERT(uint32, "fcvtzu")
+
+#define ONE_BY_ONE(from, to, value)                                      \
+    static void from##_to_##to(const void *from_, void *to_, intptr_t n) \
+    {                                                                    \
+        const element_##from *x = from_;                                 \
+        element_##to *y = to_;                                           \
+        for (intptr_t i = 0; i < n; i++)                                 \
+            y[i] = (element_##to)(value);                                \
+    }
+
+#define FLOAT64 ONE_BY_ONE, float64_as_int32, float64_as_uint32
+#define HALF_ENTRIES
+
+#else
+
+/* NumPy has no vectors of float16. */
+RUN(float16, uint8, (uint32_t)mx_float_of_bits(mx_half_to_float_bits(x[i])))
+RUN(float16, uint16, (uint32_t)mx_float_of_bits(mx_half_to_float_bits(x[i])))
+#define FLOAT64      RUN, (int64_t), (int64_t)
+#define HALF_ENTRIES ENTRY(float16, uint8) ENTRY(float16, uint16)
+
+#endif
+
+#define FROM_FLOAT(from, ...) FROM_FLOAT_BY(from, __VA_ARGS__)
+#define FROM_FLOAT_BY(from, NARROW, int32_of, uint32_of) \
+    NARROW(from, int8, int32_of(x[i]))                   \
+    NARROW(from, int16, int32_of(x[i]))                  \
+    NARROW(from, int32, int32_of(x[i]))                  \
+    NARROW(from, uint8, int32_of(x[i]))                  \
+    NARROW(from, uint16, int32_of(x[i]))                 \
+    NARROW(from, uint32, uint32_of(x[i]))                \
+    RUN(from, int64, x[i])                               \
+    RUN(from, uint64, x[i])
+FROM_FLOAT(float32, RUN, (int32_t), (uint32_t))
+FROM_FLOAT(float64, FLOAT64)
 
 #endif
 
@@ -232,7 +290,8 @@ const struct mx_cast_kernels MX_ISA_NAME(mx_cast_kernels) = {
              EACH_TO(ENTRY, uint32) EACH_TO(ENTRY, uint64) EACH_TO(ENTRY, float32)
                  EACH_TO(ENTRY, float64) ENTRY(float16, float32) ENTRY(float32, float16)
                      ENTRY(float64, float16) ENTRY(bfloat16, float32) ENTRY(bfloat16, float16)
-                         UINT32_ENTRY ENTRY(float32, bfloat16) ENTRY(float32, complex64)
-                             ENTRY(float64, complex128) ENTRY(complex64, bool)
-                                 ENTRY(complex128, bool) ENTRY(complex64, complex128)
-                                     ENTRY(complex128, complex64)}};
+                         UINT32_ENTRY HALF_ENTRIES ENTRY(float32, bfloat16)
+                             ENTRY(float32, complex64) ENTRY(float64, complex128)
+                                 ENTRY(complex64, bool) ENTRY(complex128, bool)
+                                     ENTRY(complex64, complex128)
+                                         ENTRY(complex128, complex64)}};

@@ -8,8 +8,10 @@ import re
 import numpy as np
 import pytest
 from metal_emulator.msl import compiler, lint
+from support.casts import cast
 from support.msl import (
     INTEGER_TYPES,
+    NUMPY_TYPES,
     checker,
     evaluate,
     kernel_of,
@@ -115,6 +117,25 @@ def test_scalar_arithmetic_agrees_with_numpy(t, tolerance, inputs, name, build):
     library = build(word_program()[0])
     result = evaluate(library, f"{name}_{t}", inputs[0].dtype, *inputs)
     np.testing.assert_allclose(result, getattr(np, name)(*inputs), rtol=tolerance)
+
+
+@pytest.mark.parametrize("host", ["", "#define MX_X86\n"])
+def test_casts_of_floats_are_those_of_the_processor(host, build):
+    """On x86-64 that is so of numbers that the processor's instructions can represent."""
+    numbers = [0, 0.5, 300.7, 7e4, 2.0**31, 2.0**32, 2.0**40, 1e30, np.inf, np.nan]
+    processor = "macOS arm64"
+    if host:
+        numbers, processor = numbers[:4], "x86-64"
+    x = np.array([*numbers, *(-each for each in numbers)], np.float32)
+    kernels = [
+        kernel_of(f"cast_{t}", t, ["float"], f"mx_cast<{t}>(a)", "")
+        for t in INTEGER_TYPES
+    ]
+    library = build(host + PRELUDE + "".join(kernels))
+    for t in INTEGER_TYPES:
+        dtype = np.dtype(NUMPY_TYPES[t])
+        expected = [cast(each, processor, "float32", dtype.name) for each in x.tolist()]
+        assert evaluate(library, f"cast_{t}", dtype, x).tolist() == expected
 
 
 @pytest.mark.parametrize("host", ["", "#define MX_X86\n"])
