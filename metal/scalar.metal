@@ -154,6 +154,25 @@ template <typename T> inline T mx_fmin(T a, T b)
     return mx_less_equal(a, b) || mx_isnan(b) ? a : b;
 }
 
+/* Of 0 and -0, NumPy's loops for float return 0 as the larger and -0 as the smaller number,
+ * unless they run on x86-64.  So does the order of the bits, in which no number is zero. */
+#ifndef MX_X86
+#define MX_EXTREME(name, FIRST, OTHER, ORDER)                                                  \
+    inline float name(float a, float b)                                                        \
+    {                                                                                          \
+        return mx_isnan(FIRST) || (!mx_isnan(OTHER) && mx_order(a) ORDER mx_order(b)) ? a : b; \
+    }
+inline int mx_order(float a)
+{
+    const int bits = as_type<int>(a);
+    return bits ^ (bits >> 31 & 0x7fffffff);
+}
+MX_EXTREME(mx_maximum, a, b, >=)
+MX_EXTREME(mx_minimum, a, b, <=)
+MX_EXTREME(mx_fmax, b, a, >=)
+MX_EXTREME(mx_fmin, b, a, <=)
+#endif
+
 /* -- Integers and bool --------------------------------------------------------------- */
 
 inline bool mx_add(bool a, bool b) { return a || b; }

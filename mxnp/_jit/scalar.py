@@ -125,6 +125,9 @@ def _extreme(is_maximum: bool, ignores_nan: bool) -> Function:
 
     def compute(block: Block, a: Value, b: Value) -> Value:
         dtype = _same_dtype(a, b)
+        if is_float(dtype) and core.processor() != "x86-64":  # an instruction of arm64
+            which = "max" if is_maximum else "min"
+            return block.call(dtype, which + ("num" if ignores_nan else "imum"), a, b)
         is_first = _less(block, b, a) if is_maximum else _less(block, a, b)
         found = block.select(is_first, a, b)
         if not is_float(dtype):

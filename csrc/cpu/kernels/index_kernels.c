@@ -1,11 +1,10 @@
 /* index_kernels.c -- kernels over indices, compiled for each instruction set: see isa.h.
  *
- * An update has the result of NumPy's loops for one element after the other.  The maximum and
- * the minimum of two equal numbers are the second one, which matters for signed zeros, and NaN
- * if one of them is NaN.
+ * An update has the result of NumPy's loops for one element after the other.
  */
 #include "cpu/kernels/index_kernels.h"
 
+#include "cpu/kernels/extremes.h"
 #include "cpu/kernels/half.h"
 #include "cpu/kernels/integers.h"
 
@@ -125,15 +124,11 @@ SELECT(uint128_t)
 
 /* -- Updates ----------------------------------------------------------------------- */
 
-#define SET(a, b)           (b)
-#define ADD(a, b)           ((a) + (b))
-#define SUBTRACT(a, b)      ((a) - (b))
-#define MULTIPLY(a, b)      ((a) * (b))
-#define DIVIDE(a, b)        ((a) / (b))
-#define MAXIMUM(a, b)       ((a) > (b) ? (a) : (b))
-#define MINIMUM(a, b)       ((a) < (b) ? (a) : (b))
-#define FLOAT_MAXIMUM(a, b) ((a) != (a) ? (a) : (a) > (b) ? (a) : (b))
-#define FLOAT_MINIMUM(a, b) ((a) != (a) ? (a) : (a) < (b) ? (a) : (b))
+#define SET(a, b)      (b)
+#define ADD(a, b)      ((a) + (b))
+#define SUBTRACT(a, b) ((a) - (b))
+#define MULTIPLY(a, b) ((a) * (b))
+#define DIVIDE(a, b)   ((a) / (b))
 
 #define BLOCK   1024
 #define REPEATS 4 /* one element is busy if all but one of this many neighbours repeat it */

@@ -1,15 +1,12 @@
 /* row_kernels.c -- reduces rows; compiled for each instruction set: see isa.h. */
 #include "cpu/kernels/row_kernels.h"
 
+#include "cpu/kernels/extremes.h"
 #include "cpu/kernels/integers.h"
 
-#define ADD(a, b)           ((a) + (b))
-#define MAXIMUM(a, b)       ((a) > (b) ? (a) : (b))
-#define MINIMUM(a, b)       ((a) < (b) ? (a) : (b))
-#define FLOAT_MAXIMUM(a, b) ((((a) >= (b)) | ((a) != (a))) ? (a) : (b))
-#define FLOAT_MINIMUM(a, b) ((((a) <= (b)) | ((a) != (a))) ? (a) : (b))
-#define OR(a, b)            (((a) | (b)) != 0)
-#define AND(a, b)           (((a) != 0) & ((b) != 0))
+#define ADD(a, b) ((a) + (b))
+#define OR(a, b)  (((a) | (b)) != 0)
+#define AND(a, b) (((a) != 0) & ((b) != 0))
 
 /* -- Columns ----------------------------------------------------------------------- */
 

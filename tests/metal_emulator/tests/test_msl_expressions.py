@@ -138,6 +138,21 @@ def test_casts_of_floats_are_those_of_the_processor(host, build):
         assert evaluate(library, f"cast_{t}", dtype, x).tolist() == expected
 
 
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
+def test_extremes_of_floats_are_those_of_a_mac(name, build):
+    """There 0 is above -0, in any order, and NaN is as everywhere."""
+    numbers = [0, -0.0, 1, -1, 1e-40, -1e-40, np.inf, -np.inf, np.nan, -np.nan]
+    x, y = (each.ravel() for each in np.meshgrid(*[np.float32(numbers)] * 2))
+    kernel = kernel_of("extreme", "float", ["float"] * 2, f"mx_{name}(a, b)")
+    found = evaluate(build(SCALAR + kernel), "extreme", np.float32, x, y)
+    expected = getattr(np, name)(x, y)
+    zeros = (x == 0) & (y == 0)
+    is_negative = np.signbit(x), np.signbit(y)
+    merge = np.logical_or if "min" in name else np.logical_and
+    expected[zeros] = np.where(merge(*is_negative), np.float32(-0.0), 0)[zeros]
+    np.testing.assert_array_equal(found.view("u4"), expected.view("u4"))
+
+
 @pytest.mark.parametrize("host", ["", "#define MX_X86\n"])
 @pytest.mark.parametrize("version", compiler.VERSIONS)
 def test_every_file_compiles_in_every_version(version, host):
