@@ -14,11 +14,18 @@
 #include "base/limits.h"
 #include "mxnp.h"
 
-/* Returns the nanoseconds of the monotonic clock. */
+/* CLOCK_MONOTONIC of macOS has steps of a microsecond, and follows adjustments of the time. */
+#ifdef __APPLE__
+#define MX_CLOCK CLOCK_UPTIME_RAW
+#else
+#define MX_CLOCK CLOCK_MONOTONIC
+#endif
+
+/* Returns the nanoseconds of a monotonic clock. */
 static inline int64_t mx_now(void)
 {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(MX_CLOCK, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 

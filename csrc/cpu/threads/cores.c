@@ -4,6 +4,8 @@
 #include <sched.h>
 #endif
 #ifdef __APPLE__
+#include <stdio.h>
+#include <string.h>
 #include <sys/sysctl.h>
 #endif
 #include "cpu/threads/cores.h"
@@ -29,14 +31,23 @@ static long allowed_cores(void)
 }
 #elif defined(__APPLE__)
 /* Counts only fast cores: a slow core would still run its chunk when the others have finished.
- */
+ * A Mac has levels of cores, from the fastest on, and one or none of them saves energy. */
 static long allowed_cores(void)
 {
-    int n = 0;
-    size_t size = sizeof n;
-    if (sysctlbyname("hw.perflevel0.physicalcpu", &n, &size, NULL, 0) == 0 && n > 0)
-        return n;
-    return online_cores();
+    long n = 0;
+    for (int level = 0; level < 8; level++) {
+        char cores_name[40], level_name[40], kind[32] = "";
+        int cores = 0;
+        size_t cores_size = sizeof cores, kind_size = sizeof kind - 1;
+        snprintf(cores_name, sizeof cores_name, "hw.perflevel%d.physicalcpu", level);
+        snprintf(level_name, sizeof level_name, "hw.perflevel%d.name", level);
+        if (sysctlbyname(cores_name, &cores, &cores_size, NULL, 0) != 0)
+            break;
+        sysctlbyname(level_name, kind, &kind_size, NULL, 0);
+        if (strcmp(kind, "Efficiency") != 0)
+            n += cores;
+    }
+    return n > 0 ? n : online_cores();
 }
 #else
 static long allowed_cores(void) { return online_cores(); }
