@@ -68,18 +68,24 @@ static bool is_shared(int64_t begin, double work)
 }
 
 /* Runs the first chunk to estimate the time of the others, as the time per element differs a
- * hundredfold between loops.  Returns how many threads should run the rest.  Few long chunks
- * are shared at once. */
-static int run_first_chunk(struct mx_program *program, int threads)
+ * hundredfold between loops.  A clock whose steps are longer measures several chunks.  Returns
+ * how many threads should run the rest.  Few long chunks are shared at once. */
+static int run_first_chunks(struct mx_program *program, int threads)
 {
     intptr_t n_elements = program->n_blocks * program->length * program->inner;
     if (program->reduce && program->n_chunks > 1 && program->n_chunks <= 8 * (size_t)threads &&
         n_elements >= MX_SHARED_ELEMENTS)
         return threads;
-    int64_t begin = mx_now();
-    mx_program_run_chunk(program, program->left.first++, scratch[0].aligned);
+    const int64_t begin = mx_now();
+    const size_t first = program->left.first;
+    int64_t taken = 0;
+    while (taken == 0 && program->left.first < program->left.end) {
+        mx_program_run_chunk(program, program->left.first++, scratch[0].aligned);
+        taken = mx_now() - begin;
+    }
+    double each = (double)taken / (double)(program->left.first - first);
     double left = (double)(program->left.end - program->left.first);
-    return is_shared(begin, (double)(mx_now() - begin) * left) ? threads : 1;
+    return is_shared(begin, each * left) ? threads : 1;
 }
 
 static int cpu_run(struct mx_group *group, struct mx_instruction *instructions,
@@ -99,7 +105,7 @@ static int cpu_run(struct mx_group *group, struct mx_instruction *instructions,
     if (status != MX_OK)
         return status;
     bool is_in_parts = program->kind == MX_SCATTER; /* each thread runs one part */
-    group->threads = is_in_parts ? (int)program->n_chunks : run_first_chunk(program, threads);
+    group->threads = is_in_parts ? (int)program->n_chunks : run_first_chunks(program, threads);
     struct job job = {program, interrupted};
     program->left = mx_thread_pool_run(run_chunk, &job, program->left, group->threads,
                                        interrupted ? is_interrupted : NULL);
