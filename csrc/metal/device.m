@@ -116,8 +116,9 @@ static int metal_fail(int status, NSError *error, const char *what)
 static void set_version(MTLCompileOptions *options)
 {
     NSOperatingSystemVersion macos_14 = {14, 0, 0};
+    /* MTLLanguageVersion3_1, which SDKs before that of macOS 14 lack. */
     if ([[NSProcessInfo processInfo] isOperatingSystemAtLeastVersion:macos_14])
-        options.languageVersion = MTLLanguageVersion3_1;
+        options.languageVersion = (MTLLanguageVersion)((3 << 16) + 1);
 }
 
 /* Arithmetic follows IEEE 754, and functions are the precise ones.  This property stands for

@@ -12,9 +12,11 @@ typedef NS_ENUM(NSUInteger, MTLLanguageVersion) {
     MTLLanguageVersion2_3 = (2 << 16) + 3,
     MTLLanguageVersion2_4 = (2 << 16) + 4,
     MTLLanguageVersion3_0 = 3 << 16,
+#if __MAC_OS_X_VERSION_MAX_ALLOWED >= 140000 /* the last two are in later ones */
     MTLLanguageVersion3_1 = (3 << 16) + 1,
     MTLLanguageVersion3_2 = (3 << 16) + 2,
     MTLLanguageVersion4_0 = 4 << 16,
+#endif
 };
 
 #if __MAC_OS_X_VERSION_MAX_ALLOWED >= 150000

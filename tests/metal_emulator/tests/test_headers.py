@@ -211,9 +211,9 @@ def ours() -> Declarations:
 
 @pytest.mark.slow
 @pytest.mark.needs("ziglang")
-@pytest.mark.parametrize("sdk", [140000, 150000])
+@pytest.mark.parametrize("sdk", [130000, 140000, 150000])
 def test_the_driver_compiles_with_the_sdk_of(sdk, tmp_path):
-    """The headers have what is in the SDK of macOS 14, and of macOS 15."""
+    """The headers have what is in the SDK of each version of macOS."""
     macro = f"-D__MAC_OS_X_VERSION_MAX_ALLOWED={sdk}"
     flags = [*build.OBJECTIVE_C, *build.PRODUCT, "-I", str(ROOT / "csrc"), macro]
     driver = ROOT / "csrc" / "metal" / "device.m"
