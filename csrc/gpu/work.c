@@ -6,7 +6,7 @@
 
 #define STEP       8   /* of simple arithmetic, conversions included */
 #define FUNCTION   64  /* such as a logarithm, of floats */
-#define DIVISION   64  /* of integers */
+#define DIVISION   730 /* of integers, by a number from memory */
 #define BISECTION  256 /* of a sorted array: some of its lines are cached */
 #define LINE_BYTES 64
 

@@ -171,6 +171,16 @@ def test_parts_give_the_same_results(name: str) -> None:
     assert ours.tobytes() == theirs.tobytes()
 
 
+def test_a_division_of_integers_is_as_much_work_as_many_products() -> None:
+    """A GPU has no instruction for it: the work of the others is that of memory."""
+    x = values("int32", 50_000)
+    products = measure(lambda: x * x)[2]
+    quotients = measure(lambda: x // x)[2]
+    floats = measure(lambda: x.astype("float32") // x.astype("float32"))[2]
+    assert quotients - products > 500 * 50_000
+    assert quotients > floats
+
+
 @needs_metal
 def test_command_buffers() -> None:
     """A command buffer has about as much work as one dispatch may have."""
