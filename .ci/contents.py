@@ -3,7 +3,7 @@ Check the contents of an sdist and a wheel, and print their version.
 
 Usage: ``contents.py SDIST WHEEL``. An sdist contains the files that git tracks and its
 metadata. A wheel contains the folders ``mxnp`` and ``metal`` of the sdist, the compiled
-modules, the module that Dask loads, and its metadata, but neither C sources nor tests nor
+modules, the module that Dask loads, and its metadata, but no C sources, tests or
 benchmarks.
 """
 

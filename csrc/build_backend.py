@@ -87,8 +87,9 @@ def build_folder(config_settings: dict[str, str] | None) -> Path:
 
 
 def stays(path: str) -> bool:
-    """Return whether a file of the wheel is missing in the checkout."""
-    return ".dist-info/" in path or path.endswith((".so", ".pyd"))
+    """Return whether a file of the wheel is not in its place in the checkout."""
+    is_beside = "/" not in path  # the module that Dask loads
+    return is_beside or ".dist-info/" in path or path.endswith((".so", ".pyd"))
 
 
 def sha256(data: bytes) -> str:
