@@ -42,9 +42,9 @@ def find_faults(contents, tmp_path):
         package = {file for file in source if file.startswith("mxnp/")}
         package -= {file for file in source if file.startswith("mxnp/bench/")}
         package |= {f"mxnp/{file}" for file in source if file.startswith("metal/")}
-        package |= contents.COMPILED | {
-            f"mxnp-0.dist-info/{n}" for n in contents.METADATA
-        }
+        package.remove(f"mxnp/_interop/{contents.FOR_DASK}")
+        package |= {contents.FOR_DASK} | contents.COMPILED
+        package |= {f"mxnp-0.dist-info/{n}" for n in contents.METADATA}
         files = (source | {"PKG-INFO"} | set(beside)) - set(without)
         with tarfile.open(tmp_path / "s.tar.gz", "w:gz") as sdist:
             for file in files:
