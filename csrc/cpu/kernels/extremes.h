@@ -13,3 +13,8 @@
 #endif
 #define FLOAT_MAXIMUM(a, b) ((((a) > (b)) | ((a) != (a)) | IS_FIRST(a, b, 0)) ? (a) : (b))
 #define FLOAT_MINIMUM(a, b) ((((a) < (b)) | ((a) != (a)) | IS_FIRST(a, b, 1)) ? (a) : (b))
+
+/* The same for one element after the other: a branch that is never taken without NaN, and one
+ * instruction. */
+#define SINGLE_MAXIMUM(a, b) ((a) != (a) ? (a) : (IS_FIRST(a, b, 0) | ((a) > (b))) ? (a) : (b))
+#define SINGLE_MINIMUM(a, b) ((a) != (a) ? (a) : (IS_FIRST(a, b, 1) | ((a) < (b))) ? (a) : (b))

@@ -246,9 +246,9 @@ static inline uint16_t half_minimum(uint16_t a, uint16_t b)
     EACH_AS_UNSIGNED(X, multiply, INTEGER_MULTIPLY) FLOATS(X, multiply, HALF_MULTIPLY, MULTIPLY)
 #define QUOTIENTS(X) FLOATS(X, divide, HALF_DIVIDE, DIVIDE)
 #define MAXIMA(X) \
-    EACH_INTEGER(X, maximum, MAXIMUM) FLOATS(X, maximum, half_maximum, FLOAT_MAXIMUM)
+    EACH_INTEGER(X, maximum, MAXIMUM) FLOATS(X, maximum, half_maximum, SINGLE_MAXIMUM)
 #define MINIMA(X) \
-    EACH_INTEGER(X, minimum, MINIMUM) FLOATS(X, minimum, half_minimum, FLOAT_MINIMUM)
+    EACH_INTEGER(X, minimum, MINIMUM) FLOATS(X, minimum, half_minimum, SINGLE_MINIMUM)
 
 SETS(UPDATE)
 SUMS(UPDATE)
