@@ -5,13 +5,24 @@
 #include "python/direct/recycle.h"
 #include "python/record/wrapper.h"
 
-static inline void copy_element(char *to, const char *from, size_t itemsize)
-{
-    if (itemsize == 8)
-        memcpy(to, from, 8);
-    else
-        memcpy(to, from, itemsize);
-}
+/* Run a statement with an itemsize that the compiler knows, so that it calls no memcpy. */
+#define WITH_SIZE(itemsize, STATEMENT) \
+    switch (itemsize) {                \
+    case 1:                            \
+        STATEMENT(1);                  \
+        break;                         \
+    case 2:                            \
+        STATEMENT(2);                  \
+        break;                         \
+    case 4:                            \
+        STATEMENT(4);                  \
+        break;                         \
+    case 8:                            \
+        STATEMENT(8);                  \
+        break;                         \
+    default:                           \
+        STATEMENT(16);                 \
+    }
 
 /* Check whether an array is a vector of indices, all of which are valid for `length`
  * elements. */
@@ -30,23 +41,24 @@ static bool are_indices(PyArrayObject *key, npy_intp length)
 /* Copy elements from, or to, the positions of an index vector. */
 static inline void copy_at(bool gathers, char *data, npy_intp length, npy_intp step,
                            PyArrayObject *key, char *other, npy_intp other_step,
-                           size_t itemsize)
+                           npy_intp itemsize)
 {
     const char *indices = PyArray_BYTES(key);
     npy_intp n = PyArray_DIM(key, 0), key_step = PyArray_STRIDE(key, 0);
-    if (itemsize == 8 && step == 8 && key_step == 8 && other_step == 8) {
+    if (step == itemsize && key_step == 8 && other_step == itemsize) {
         /* Constant steps need no multiplication. */
         for (npy_intp k = 0; k < n; k++) {
             int64_t i = ((const int64_t *)(const void *)indices)[k];
-            char *element = data + 8 * (i + (length & (i >> 63))), *item = other + 8 * k;
-            memcpy(gathers ? item : element, gathers ? element : item, 8);
+            char *element = data + itemsize * (i + (length & (i >> 63)));
+            char *item = other + itemsize * k;
+            memcpy(gathers ? item : element, gathers ? element : item, (size_t)itemsize);
         }
         return;
     }
     for (npy_intp k = 0; k < n; k++, indices += key_step, other += other_step) {
         int64_t i = *(const int64_t *)indices;
         char *element = data + (i + (i < 0 ? length : 0)) * step;
-        memcpy(gathers ? other : element, gathers ? element : other, itemsize);
+        memcpy(gathers ? other : element, gathers ? element : other, (size_t)itemsize);
     }
 }
 
@@ -63,10 +75,9 @@ static int take_at(PyArrayObject *from, int row, PyArrayObject *key, PyObject **
         return -1;
     char *out = PyArray_DATA((PyArrayObject *)np_array), *data = PyArray_BYTES(from);
     npy_intp step = PyArray_STRIDE(from, 0);
-    if (itemsize == 8)
-        copy_at(true, data, length, step, key, out, 8, 8);
-    else
-        copy_at(true, data, length, step, key, out, (npy_intp)itemsize, itemsize);
+#define TAKE(size) copy_at(true, data, length, step, key, out, size, size)
+    WITH_SIZE(itemsize, TAKE)
+#undef TAKE
     *item = wrapper_new_small(np_array);
     return *item ? 1 : -1;
 }
@@ -93,24 +104,24 @@ static npy_intp count_true(const char *is_true, npy_intp length, npy_intp step)
 }
 
 /* Copy the n elements where a mask is true. */
-static void compact(char *out, npy_intp n, PyArrayObject *mask, PyArrayObject *from,
-                    size_t itemsize)
+static inline void compact(char *out, npy_intp n, PyArrayObject *mask, PyArrayObject *from,
+                           npy_intp itemsize)
 {
     const char *is_true = PyArray_BYTES(mask), *data = PyArray_BYTES(from);
     npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0);
     npy_intp from_step = PyArray_STRIDE(from, 0);
-    if (itemsize == 8 && step == 1 && from_step == 8) {
+    if (step == 1 && from_step == itemsize) {
         /* The loop has no branch.  Each element is copied, and where the mask is false, the
          * next one replaces it. */
         for (npy_intp i = 0, k = 0; i < length && k < n; i++) {
-            memcpy(out + 8 * k, data + 8 * i, 8);
+            memcpy(out + itemsize * k, data + itemsize * i, (size_t)itemsize);
             k += is_true[i] != 0;
         }
         return;
     }
     for (npy_intp i = 0; i < length; i++, is_true += step, data += from_step)
         if (*is_true) {
-            copy_element(out, data, itemsize);
+            memcpy(out, data, (size_t)itemsize);
             out += itemsize;
         }
 }
@@ -128,7 +139,9 @@ static int take_masked(PyArrayObject *from, int row, PyArrayObject *mask, PyObje
     if (!np_array)
         return PyErr_Occurred() ? -1 : 0;
     char *out = PyArray_DATA((PyArrayObject *)np_array);
-    compact(out, n, mask, from, itemsize);
+#define COMPACT(size) compact(out, n, mask, from, size)
+    WITH_SIZE(itemsize, COMPACT)
+#undef COMPACT
     *item = wrapper_new_small(np_array);
     return *item ? 1 : -1;
 }
@@ -140,8 +153,8 @@ int vectors_take(PyArrayObject *from, int row, PyArrayObject *key, PyObject **ou
 }
 
 /* Write a number where a mask is true. */
-static bool put_masked(PyArrayObject *to, PyArrayObject *mask, const char *number,
-                       size_t itemsize)
+static inline void put_masked(PyArrayObject *to, PyArrayObject *mask, const char *number,
+                              size_t itemsize)
 {
     npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0);
     npy_intp to_step = PyArray_STRIDE(to, 0);
@@ -149,8 +162,7 @@ static bool put_masked(PyArrayObject *to, PyArrayObject *mask, const char *numbe
     char *data = PyArray_BYTES(to);
     for (npy_intp i = 0; i < length; i++, is_true += step, data += to_step)
         if (*is_true)
-            copy_element(data, number, itemsize);
-    return true;
+            memcpy(data, number, itemsize);
 }
 
 /* Write a number, or an array of the same length, at the positions of an index vector. */
@@ -168,10 +180,9 @@ static bool put_at(PyArrayObject *to, PyArrayObject *key, PyArrayObject *values,
         from = PyArray_BYTES(values);
         from_step = PyArray_STRIDE(values, 0);
     }
-    if (itemsize == 8)
-        copy_at(false, PyArray_BYTES(to), length, step, key, from, from_step, 8);
-    else
-        copy_at(false, PyArray_BYTES(to), length, step, key, from, from_step, itemsize);
+#define PUT(size) copy_at(false, PyArray_BYTES(to), length, step, key, from, from_step, size)
+    WITH_SIZE(itemsize, PUT)
+#undef PUT
     return true;
 }
 
@@ -183,5 +194,10 @@ bool vectors_put(PyArrayObject *to, int row, PyArrayObject *key, const char *num
         return false;
     if (PyArray_TYPE(key) != NPY_BOOL)
         return put_at(to, key, values, number, itemsize);
-    return number && is_mask_of(key, to) && put_masked(to, key, number, itemsize);
+    if (!number || !is_mask_of(key, to))
+        return false;
+#define PUT_MASKED(size) put_masked(to, key, number, size)
+    WITH_SIZE(itemsize, PUT_MASKED)
+#undef PUT_MASKED
+    return true;
 }
