@@ -11,6 +11,7 @@
 #include "python/base/state.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
+#include "python/record/axes.h"
 #include "python/record/signature.h"
 #include "python/record/source.h"
 
@@ -201,18 +202,6 @@ static bool is_one_run(const struct operation *operation, const npy_intp *stride
     return true;
 }
 
-/* Check whether an input is repeated along some axes but not along all. */
-static bool is_partly_broadcast(const struct operation *operation, int number)
-{
-    bool repeats = false, moves = false;
-    for (int axis = 0; axis < operation->ndim; axis++)
-        if (operation->shape[axis] > 1) {
-            repeats |= operation->inputs[number].strides[axis] == 0;
-            moves |= operation->inputs[number].strides[axis] != 0;
-        }
-    return repeats && moves;
-}
-
 static bool read_operation(struct operation *operation, int op, PyObject *const *inputs,
                            int nin)
 {
@@ -238,7 +227,8 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
         operation->is_flat &= is_one_run(operation, operation->inputs[i].strides);
     }
     /* NumPy's iterator decides whether a loop has a single exponent: see call_record(). */
-    return op != MX_OP_power || !is_partly_broadcast(operation, 1);
+    return op != MX_OP_power ||
+           !axes_repeat_some(operation->shape, operation->inputs[1].strides, operation->ndim);
 }
 
 /* The axes over which an operation goes, the innermost one first, with the strides of its

@@ -11,6 +11,16 @@ void axes_strides(const struct source *source, const struct shape *shape, intptr
     }
 }
 
+bool axes_repeat_some(const npy_intp *lengths, const intptr_t *strides, int ndim)
+{
+    bool repeats = false, moves = false;
+    for (int i = 0; i < ndim; i++) {
+        repeats |= lengths[i] > 1 && strides[i] == 0;
+        moves |= lengths[i] > 1 && strides[i] != 0;
+    }
+    return repeats && moves;
+}
+
 /* Check whether all arrays among the sources have the shape of the result and are in Fortran
  * order only.  NumPy computes these without an iterator. */
 static bool are_fortran(const struct source *sources, int n, const struct shape *shape)

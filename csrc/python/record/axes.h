@@ -5,6 +5,9 @@
 /* Compute the strides of a source along the axes of the shape. */
 void axes_strides(const struct source *source, const struct shape *shape, intptr_t *strides);
 
+/* Check whether an operand with these strides is repeated along some axes but not along all. */
+bool axes_repeat_some(const npy_intp *lengths, const intptr_t *strides, int ndim);
+
 /* Find the order of axes in memory of a new result, outermost first, as NumPy's iterator
  * chooses it. */
 void axes_order(const struct source *sources, int n, const struct shape *shape, int *order);

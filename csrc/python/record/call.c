@@ -168,15 +168,10 @@ static int record_read_call(struct call *call, PyObject *const *outs, PyObject *
 static bool is_partly_broadcast(const struct source *source, const struct shape *shape)
 {
     intptr_t strides[MX_MAX_NDIM];
-    bool repeats = false, moves = false;
     if (source_is_value(source))
         return false;
     axes_strides(source, shape, strides);
-    for (int i = 0; i < shape->ndim; i++) {
-        repeats |= shape->dims[i] > 1 && strides[i] == 0;
-        moves |= strides[i] != 0;
-    }
-    return repeats && moves;
+    return axes_repeat_some(shape->dims, strides, shape->ndim);
 }
 
 /* Check whether NumPy needs one call of its inner loop, which is also mxnp's loop, for
