@@ -5,23 +5,25 @@
 #include "python/direct/recycle.h"
 #include "python/record/wrapper.h"
 
-/* Run a statement with an itemsize that the compiler knows, so that it calls no memcpy. */
-#define WITH_SIZE(itemsize, STATEMENT) \
-    switch (itemsize) {                \
-    case 1:                            \
-        STATEMENT(1);                  \
-        break;                         \
-    case 2:                            \
-        STATEMENT(2);                  \
-        break;                         \
-    case 4:                            \
-        STATEMENT(4);                  \
-        break;                         \
-    case 8:                            \
-        STATEMENT(8);                  \
-        break;                         \
-    default:                           \
-        STATEMENT(16);                 \
+/* Make a call with the itemsize as a constant, SIZE, so that the compiler calls no memcpy. */
+#define CALL_OF_SIZE(size, call) \
+    {                            \
+        enum { SIZE = size };    \
+        call;                    \
+        break;                   \
+    }
+#define WITH_SIZE(itemsize, call) \
+    switch (itemsize) {           \
+    case 1:                       \
+        CALL_OF_SIZE(1, call)     \
+    case 2:                       \
+        CALL_OF_SIZE(2, call)     \
+    case 4:                       \
+        CALL_OF_SIZE(4, call)     \
+    case 8:                       \
+        CALL_OF_SIZE(8, call)     \
+    default:                      \
+        CALL_OF_SIZE(16, call)    \
     }
 
 /* Check whether an array is a vector of indices, all of which are valid for `length`
@@ -75,9 +77,7 @@ static int take_at(PyArrayObject *from, int row, PyArrayObject *key, PyObject **
         return -1;
     char *out = PyArray_DATA((PyArrayObject *)np_array), *data = PyArray_BYTES(from);
     npy_intp step = PyArray_STRIDE(from, 0);
-#define TAKE(size) copy_at(true, data, length, step, key, out, size, size)
-    WITH_SIZE(itemsize, TAKE)
-#undef TAKE
+    WITH_SIZE(itemsize, copy_at(true, data, length, step, key, out, SIZE, SIZE))
     *item = wrapper_new_small(np_array);
     return *item ? 1 : -1;
 }
@@ -139,9 +139,7 @@ static int take_masked(PyArrayObject *from, int row, PyArrayObject *mask, PyObje
     if (!np_array)
         return PyErr_Occurred() ? -1 : 0;
     char *out = PyArray_DATA((PyArrayObject *)np_array);
-#define COMPACT(size) compact(out, n, mask, from, size)
-    WITH_SIZE(itemsize, COMPACT)
-#undef COMPACT
+    WITH_SIZE(itemsize, compact(out, n, mask, from, SIZE))
     *item = wrapper_new_small(np_array);
     return *item ? 1 : -1;
 }
@@ -180,9 +178,8 @@ static bool put_at(PyArrayObject *to, PyArrayObject *key, PyArrayObject *values,
         from = PyArray_BYTES(values);
         from_step = PyArray_STRIDE(values, 0);
     }
-#define PUT(size) copy_at(false, PyArray_BYTES(to), length, step, key, from, from_step, size)
-    WITH_SIZE(itemsize, PUT)
-#undef PUT
+    WITH_SIZE(itemsize,
+              copy_at(false, PyArray_BYTES(to), length, step, key, from, from_step, SIZE))
     return true;
 }
 
@@ -196,8 +193,6 @@ bool vectors_put(PyArrayObject *to, int row, PyArrayObject *key, const char *num
         return put_at(to, key, values, number, itemsize);
     if (!number || !is_mask_of(key, to))
         return false;
-#define PUT_MASKED(size) put_masked(to, key, number, size)
-    WITH_SIZE(itemsize, PUT_MASKED)
-#undef PUT_MASKED
+    WITH_SIZE(itemsize, put_masked(to, key, number, SIZE))
     return true;
 }
