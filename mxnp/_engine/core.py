@@ -559,8 +559,8 @@ def processor() -> str:
     """
     Return "x86-64", "macOS arm64" or "arm64".
 
-    NumPy's casts of floats to integers, and the larger and the smaller of 0 and -0, are
-    those of the processor's instructions.
+    NumPy casts floats to integers, and compares 0 with -0, by instructions with other
+    results on each of these processors.
     """
     import platform
 

@@ -160,7 +160,7 @@ class _Pieces:
                 try:
                     lock.acquire()
                 except BaseException as error:
-                    self.errors[-1] = error  # before those of the parts
+                    self.errors[-1] = error  # first, before parts
 
     def forget(self) -> None:
         """Drop what a thread that begins too late, or an exception, would keep."""

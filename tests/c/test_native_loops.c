@@ -38,7 +38,7 @@ static void call_library(char **args, const intptr_t *dimensions, const intptr_t
 
 static const int dtypes[] = {MX_DTYPE_float64, MX_DTYPE_float64, MX_DTYPE_float64};
 
-/* A logarithm whose NaN is positive, as that of an older C library. */
+/* Returns a positive NaN for negative numbers, as the logarithm of an older C library does. */
 static double positive_log(double x) { return copysign(log(x), x < 0 ? 1 : log(x)); }
 
 /* Loops of logarithms and powers keep NumPy's, so its data has to live as long. */

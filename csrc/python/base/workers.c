@@ -24,8 +24,8 @@ struct worker {
     _Atomic(PyObject *) call;
     atomic_ulong giver;     /* the thread that gave the last call */
     atomic_bool is_running; /* that call has begun and not ended */
-    fenv_t environment;     /* of the thread that gives the call, */
-    sigset_t signals;       /* and those that it blocks */
+    fenv_t environment;     /* rounding in the thread that gives the call */
+    sigset_t signals;       /* which that thread blocks */
     pthread_mutex_t lock;
     pthread_cond_t given;
 };
