@@ -194,3 +194,17 @@ def test_place_of_one_number_is_not_quadratic() -> None:
     assert "take" not in {row.operation for row in profile.rows}
     assert all(row.calls == 1 for row in profile.rows)
     assert all(row.elements <= x.size for row in profile.rows)
+
+
+@pytest.mark.thread_unsafe(reason="it counts the operations of all threads")
+def test_a_mask_alone_in_a_tuple_is_a_mask() -> None:
+    """`numpy.delete` reads its array like that."""
+    x = mxnp.arange(100_000.0)
+    rows = []
+    for key in (x > 3, (x > 3,)):
+        mxnp.synchronize()
+        with mxnp.profile() as profile:
+            item = x[key]
+        rows.append([(row.operation, row.elements, row.calls) for row in profile.rows])
+        assert item.tolist() == numpy.arange(4.0, 100_000).tolist()
+    assert rows[0] == rows[1]

@@ -143,6 +143,10 @@ void access_read(struct access *access, PyObject *a, PyObject *key, bool is_read
     const PyArrayObject *np_array = np_array_of(a);
     bool is_tuple = PyTuple_CheckExact(key);
     Py_ssize_t n = is_tuple ? Py_SIZE(key) : 1;
+    if (is_tuple && n == 1 && np_array_in(parts_item(key, 0))) {
+        key = parts_item(key, 0); /* a[x,] is a[x] */
+        is_tuple = false;
+    }
     bool fits = is_ready && n + PyArray_NDIM(np_array) <= DIRECT_NDIM;
     access->key = key;
     access->is_tuple = is_tuple;

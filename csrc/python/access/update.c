@@ -333,7 +333,7 @@ static bool read_update(int op, const struct source *target, const struct source
  * assignment changes them, so the result depends on NumPy's order. */
 static bool is_own_mask(PyObject *a, const struct access *access, PyObject *value)
 {
-    PyObject *key = access->n == 1 ? access_item(access, 0) : access->key;
+    PyObject *key = access->key;
     return is_array(key) && PyArray_TYPE(np_array_of(key)) == NPY_BOOL &&
            (root_of(key) == root_of(a) || (is_array(value) && root_of(value) == root_of(a)));
 }
