@@ -678,8 +678,8 @@ COMPARISONS = """
     v = numpy.arange(N)
     a = v > 3, v >= 3
     b = 3 > v, v <= 3
-    c = v == 3
-    d = v != v
+    c = (v == 3,)
+    d = (v != v,)
 """
 METHODS = """
     v = numpy.arange(N) % 7
