@@ -16,8 +16,9 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-#define KEPT_SHARE 16                 /* of the memory that the process may use */
-#define MOST_KEPT  ((size_t)64 << 20) /* as far as glibc raises its limit by itself */
+#define KEPT_SHARE 32                  /* of the memory that the process may use */
+#define MOST_KEPT  ((size_t)128 << 20) /* as much as three temporaries of SciPy of 32 MiB */
+#define MOST_BLOCK ((size_t)32 << 20)  /* as far as glibc raises its limit by itself */
 
 /* For tests: the number of requests until refusals begin and until they end, and the number of
  * refused requests. */
@@ -83,7 +84,7 @@ void mx_alloc_keep(size_t nbytes)
 {
     if (!is_glibcs())
         return;
-    mallopt(M_MMAP_THRESHOLD, (int)(nbytes / 2));
+    mallopt(M_MMAP_THRESHOLD, (int)(nbytes / 2 < MOST_BLOCK ? nbytes / 2 : MOST_BLOCK));
     mallopt(M_TRIM_THRESHOLD, (int)nbytes);
     kept = nbytes;
 }

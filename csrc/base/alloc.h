@@ -9,7 +9,8 @@ void *mx_realloc(void *memory, size_t nbytes);
 void mx_free(void *memory);
 
 /* Lets malloc keep up to this much freed memory at the end of its heap for later requests, and
- * half of it in one block, if malloc is glibc's.  It is called once, or never. */
+ * half of it, but 32 MiB at most, in one block, if malloc is glibc's.  It is called once, or
+ * never. */
 void mx_alloc_keep(size_t nbytes);
 void mx_alloc_trim(void); /* returns all that malloc keeps to the system, after mx_alloc_keep */
 
