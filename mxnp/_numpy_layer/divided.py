@@ -25,6 +25,18 @@ _PIECE = 65536  # elements; a thread takes at least as many
 _SHORT = 4  # of v: a pass over memory, which takes one thread as long
 _PRODUCTS = 2**21  # of a correlation, of which a thread computes at least as many
 
+# The most threads for a stack, by the ufunc: for small matrices, and for those that
+# OpenBLAS divides among its own threads. docs/design/17 has the measurement.
+_MOST_THREADS = {
+    "eigvalsh": (2, 4),
+    "eigh": (4, 1),
+    "svd": (16, 1),
+    "eig": (16, 4),
+    "eigvals": (16, 4),
+    "qr": (8, 4),
+}
+_LEAST_LARGE = 64  # rows of a matrix
+
 
 def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Any:
     """Return an mxnp array over memory that is not written, or raise an exception."""
@@ -82,7 +94,9 @@ class Divided:
         # The work for a matrix grows faster than its size.
         side = max((numpy.shape(operands[0]) or (1,))[-1], 1)
         pieces = self._count_pieces(batch[0], size * side) if batch else 1
-
+        kind = self.__name__.partition("_")[0]
+        most = _MOST_THREADS.get(kind, (pieces, pieces))[side >= _LEAST_LARGE]
+        pieces = min(pieces, most)
         if pieces < 2:
             return NotImplemented
 

@@ -245,6 +245,31 @@ def test_one_matrix_is_left_to_numpy(
         numpy.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.parametrize(
+    ("name", "small", "large"),
+    [("eigvalsh", 2, 4), ("eigh", 4, 0), ("svd", 5, 0), ("eig", 5, 4), ("qr", 5, 4)],
+)
+def test_matrices_that_blas_divides_get_few_threads(
+    name: str, small: int, large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stack of five matrices is divided among five threads at most."""
+    counts = []
+
+    def count(work: Any, n: int, pieces: int) -> Any:
+        counts.append(pieces)
+        return [work(slice(n))]
+
+    monkeypatch.setattr(divided, "_PIECE", 1)
+    monkeypatch.setattr(divided, "get_num_threads", lambda: 16)
+    monkeypatch.setattr(divided, "run_pieces", count)
+    least = divided._LEAST_LARGE
+    for side, expected in (least - 1, small), (least, large):
+        counts.clear()
+        a = numpy.random.default_rng(2).random((5, side, side))
+        find_layer(getattr(numpy.linalg, name))(mxnp.array(a))
+        assert set(counts) == ({expected} if expected else set())
+
+
 @pytest.mark.usefixtures("_two_threads")
 @pytest.mark.parametrize(
     "name", ["det", "slogdet", "eig", "eigh", "inv", "qr", "svd", "svdvals", "eigvals"]
