@@ -12,6 +12,7 @@ import random
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -51,6 +52,55 @@ def test_reshape_to_the_same_shape_keeps_the_strides(xp: Any) -> Any:
         )
         for a in (x, *columns)
     ]
+
+
+# -- Numbers --------------------------------------------------------------------------
+
+KINDS = (
+    "bool int8 uint8 int32 int64 uint64 float16 float32 float64 complex64 complex128"
+)
+NUMBERS = [
+    *(getattr(numpy, kind)(v) for kind in KINDS.split() for v in (0, 1, 3)),
+    *(numpy.float64(v) for v in (-0.0, 0.3, -2.7, 1e300, numpy.nan, numpy.inf)),
+    *(numpy.float32(v) for v in (-0.0, 0.3, -2.7, 1e30, numpy.nan, numpy.inf)),
+    *(0, 1, -7, 2**62, 2**63, 2**70, True, 0.7, -0.0, float("inf"), 2 + 3j),
+]
+PAIRS = [(a, b) for a in NUMBERS for b in NUMBERS]
+UFUNCS = [
+    name
+    for name, x in vars(numpy).items()
+    if isinstance(x, numpy.ufunc) and not x.signature and x.nin < 3
+]
+
+
+def outcome(function: Callable[..., Any], *args: Any) -> Any:
+    """Return the results or the exception of a call, and its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = function(*args)
+        except Exception as error:
+            result = type(error), str(error)
+    said = [(w.category, str(w.message), w.filename, w.lineno) for w in caught]
+    results = result if isinstance(result, tuple) else (result,)
+    return [(type(x), repr(x)) for x in results], said
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_ufuncs_of_numbers(name: str) -> None:
+    numpys, own = getattr(numpy, name), getattr(mxnp, name)
+    calls = [(x,) for x in NUMBERS] if numpys.nin == 1 else PAIRS[:: 1 + len(name) % 3]
+    for args in calls:
+        is_other = name == "expm1" and isinstance(args[0], (complex, numpy.complex64))
+        assert is_other or outcome(own, *args) == outcome(numpys, *args), args
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_arrays_of_numbers(kind: Any) -> None:
+    for args in ((), *((x,) for x in NUMBERS), *PAIRS, *(p + p for p in PAIRS)):
+        own, numpys = mxnp.array(kind(args)), numpy.array(kind(args))
+        assert own.dtype == numpys.dtype
+        assert own.tobytes() == numpys.tobytes() or own.dtype.hasobject
 
 
 # -- Threads --------------------------------------------------------------------------

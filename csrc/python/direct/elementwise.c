@@ -106,15 +106,19 @@ static bool broadcast(struct operation *operation, const PyArrayObject *np_array
     return true;
 }
 
-/* Find the shape of the result.  Return false if the arrays cannot be broadcast, or are
- * scalars, or if NumPy chooses the strides of an empty result. */
+/* Find the shape of the result, which is a scalar if no input is an array.  Return false if the
+ * arrays cannot be broadcast, or have no axes, or if NumPy chooses the strides of an empty
+ * result. */
 static bool find_shape(struct operation *operation)
 {
+    bool is_scalar = true;
     operation->ndim = 0;
+    operation->shape[0] = 1;
     for (int i = 0; i < operation->nin; i++) {
         const PyArrayObject *np_array = operation->inputs[i].source.np_array;
         if (np_array && !broadcast(operation, np_array))
             return false;
+        is_scalar &= !np_array;
     }
     operation->size = 1;
     operation->inner = 0;
@@ -125,7 +129,7 @@ static bool find_shape(struct operation *operation)
     }
     bool is_small =
         operation->size > 0 ? operation->size <= MX_MOST_DIRECT : operation->ndim == 1;
-    return operation->ndim > 0 && is_small;
+    return (operation->ndim > 0 || is_scalar) && is_small;
 }
 
 /* Cast the elements of an array to the dtype of the loop, in scratch memory. */
@@ -218,8 +222,8 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
     operation->signature = signature_of(op, sources, nin);
     if (!operation->signature)
         return false;
-    operation->loop = operation->signature->has_numpys_bits ? &operation->signature->loop
-                                                            : &operation->signature->numpys;
+    bool is_own = operation->ndim > 0 && operation->signature->has_numpys_bits;
+    operation->loop = is_own ? &operation->signature->loop : &operation->signature->numpys;
     operation->is_flat = true;
     for (int i = 0; i < nin; i++) {
         if (!prepare_input(operation, i))
@@ -228,7 +232,8 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
     }
     /* NumPy's iterator decides whether a loop has a single exponent: see call_record(). */
     return op != MX_OP_power ||
-           !axes_repeat_some(operation->shape, operation->inputs[1].strides, operation->ndim);
+           (operation->ndim > 0 &&
+            !axes_repeat_some(operation->shape, operation->inputs[1].strides, operation->ndim));
 }
 
 /* The axes over which an operation goes, the innermost one first, with the strides of its
@@ -346,27 +351,47 @@ static int report_conditions(const struct operation *operation)
 
 /* Compute the elements with NumPy's loop after one has met conditions, and report those of
  * NumPy's.  Return 1 or -1. */
-static int compute_and_report(struct operation *operation, PyArrayObject *out)
+static int compute_and_report(struct operation *operation, char *out, const npy_intp *strides)
 {
     const struct mx_loop *numpys = &operation->signature->numpys;
     if (operation->loop->function != numpys->function) {
         operation->loop = numpys;
-        if (elementwise_compute(operation, PyArray_BYTES(out), PyArray_STRIDES(out)))
+        if (elementwise_compute(operation, out, strides))
             return 1;
     }
     return report_conditions(operation);
 }
 
-/* Compute the elements into a new array. */
+/* Compute all elements.  Return 1, or -1 if NumPy turns a condition into an exception. */
+static int compute_all(struct operation *operation, char *out, const npy_intp *strides)
+{
+    return elementwise_compute(operation, out, strides)
+               ? 1
+               : compute_and_report(operation, out, strides);
+}
+
+/* Compute a new scalar.  As NumPy does, call its loop with strides of zero. */
+static int compute_scalar(struct operation *operation, PyObject **result)
+{
+    const npy_intp strides[MOST_NDIM] = {0};
+    _Alignas(16) char value[16];
+    if (compute_all(operation, value, strides) < 0)
+        return -1;
+    *result = scalars_new(operation->signature->out[0], value);
+    return *result ? 1 : -1;
+}
+
+/* Compute the elements into a new array, or a scalar. */
 static int compute_new(struct operation *operation, PyObject **result)
 {
+    if (operation->ndim == 0)
+        return compute_scalar(operation, result);
     PyObject *out =
         recycle_new(operation->signature->out[0], operation->ndim, operation->shape);
     if (!out)
         return -1;
     PyArrayObject *np_array = (PyArrayObject *)out;
-    if (!elementwise_compute(operation, PyArray_BYTES(np_array), PyArray_STRIDES(np_array)) &&
-        compute_and_report(operation, np_array) < 0) {
+    if (compute_all(operation, PyArray_BYTES(np_array), PyArray_STRIDES(np_array)) < 0) {
         Py_DECREF(out);
         return -1;
     }
@@ -485,7 +510,7 @@ int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *ou
 {
     struct operation operation;
     *result = NULL;
-    if (!is_array(out) || !read_operation(&operation, op, inputs, nin))
+    if (!is_array(out) || !read_operation(&operation, op, inputs, nin) || operation.ndim == 0)
         return PyErr_Occurred() ? -1 : 0;
     PyArrayObject *to = queue_ready(out);
     if (!can_take(to, &operation) || !source_is_apart(to))

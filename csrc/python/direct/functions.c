@@ -173,37 +173,31 @@ static int call_arange(PyObject *const *args, size_t n, PyObject **result)
     return status;
 }
 
-/* Make an array of a list of Python's floats, or of its integers. */
+/* Make an array of a list or a tuple of numbers that have the dtype of the first. */
 static int call_array(PyObject *const *args, size_t n, PyObject **result)
 {
     if (n == 1 && is_array(args[0]))
         return call_copy(args, n, result);
-    if (n != 1 || !PyList_CheckExact(args[0]))
+    bool is_tuple = n == 1 && PyTuple_CheckExact(args[0]);
+    if (n != 1 || !(is_tuple || PyList_CheckExact(args[0])))
         return 0;
-    Py_ssize_t length = PyList_Size(args[0]);
-    if (length == 0 || length > RECYCLED_BYTES / 8 || length >= queue_threshold)
+    PyObject *(*item)(PyObject *, Py_ssize_t) = is_tuple ? PyTuple_GetItem : PyList_GetItem;
+    npy_intp length = Py_SIZE(args[0]);
+    if (length == 0 || length >= queue_threshold)
         return 0;
-    PyTypeObject *type = Py_TYPE(PyList_GetItem(args[0], 0));
-    bool is_integer = type == &PyLong_Type;
-    if (!is_integer && type != &PyFloat_Type)
+    PyObject *first = item(args[0], 0);
+    int row = PyFloat_CheckExact(first)  ? ROW_float64
+              : PyLong_CheckExact(first) ? ROW_int64
+                                         : scalars_row(first);
+    if (row < 0 || length * dtype_itemsizes[row] > RECYCLED_BYTES)
         return 0;
-    struct new_shape shape = {.ndim = 1, .dims = {length}, .size = length};
-    PyObject *np_array = recycle_new(is_integer ? ROW_int64 : ROW_float64, 1, shape.dims);
-    char *data = np_array ? PyArray_DATA((PyArrayObject *)np_array) : NULL;
-    int overflow = 0;
-    for (Py_ssize_t i = 0; np_array && i < length; i++) {
-        PyObject *item = PyList_GetItem(args[0], i);
-        if (Py_TYPE(item) != type)
-            overflow = 1;
-        else if (is_integer)
-            ((int64_t *)data)[i] = PyLong_AsLongLongAndOverflow(item, &overflow);
-        else
-            ((double *)data)[i] = PyFloat_AsDouble(item);
-        if (overflow) {
+    PyObject *np_array = recycle_new(row, 1, &length);
+    char *data = np_array ? PyArray_BYTES((PyArrayObject *)np_array) : NULL;
+    for (npy_intp i = 0; np_array && i < length; i++)
+        if (!scalars_read(item(args[0], i), row, data + i * dtype_itemsizes[row])) {
             Py_DECREF(np_array);
             return 0;
         }
-    }
     return np_array ? answer(recycle_wrap(np_array), result) : -1;
 }
 
