@@ -11,11 +11,15 @@ import contextvars
 import os
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
+from itertools import islice
+from time import perf_counter
 from typing import Any
 
 import numpy
 
 from mxnp import _bridge
+
+_SECONDS = 1e-3  # of a part, so that a signal handler runs soon
 
 
 def strict_errstate() -> numpy.errstate:
@@ -52,7 +56,7 @@ def _start(run: Callable[..., Any], *args: Any) -> None:
 
 
 def run_pieces(
-    work: Callable[[slice], Any], n: int, pieces: int, most: int = 0
+    work: Callable[[slice], Any], n: int, pieces: int, unit: int = 0, usual: int = 1
 ) -> list[Any]:
     """
     Call a function for each part of a range, on threads, which a report shows.
@@ -67,15 +71,18 @@ def run_pieces(
         The length of the range.
     pieces : int
         The number of threads.
-    most : int, optional
-        The longest part. No thread takes another one after a part has failed or a
-        signal handler has raised an exception. By default there is a part for each
-        thread.
+    unit : int, optional
+        Parts are multiples of this length, which is shortened so that the multiples
+        fill the range. No thread takes another part after one has failed or a signal
+        handler has raised an exception. By default there is a part for each thread.
+    usual : int, optional
+        The units of a thread's first part. The next ones have so many that a part takes
+        a millisecond, but at most twice the usual number.
 
     Returns
     -------
     list
-        The results of the parts, whose lengths differ by one at most, in their order.
+        The results of the parts in their order, if there is a part for each thread.
 
     Raises
     ------
@@ -84,7 +91,7 @@ def run_pieces(
         signal handler raised.
     """
     _bridge.profile_note_threads(pieces)
-    call = _Pieces(work, n, pieces, most)
+    call = _Pieces(work, n, pieces, unit, usual)
     try:
         try:
             call.run()
@@ -107,23 +114,35 @@ class _Pieces:
     """
 
     def __init__(
-        self, work: Callable[[slice], Any], n: int, pieces: int, most: int
+        self,
+        work: Callable[[slice], Any],
+        n: int,
+        pieces: int,
+        unit: int,
+        usual: int,
     ) -> None:
         self.work: Any = work
-        parts = pieces * -(-n // (pieces * (most or n or 1))) or pieces
-        self.parts = [slice(i * n // parts, (i + 1) * n // parts) for i in range(parts)]
-        self.left = iter(range(parts))
-        self.results: list[Any] = [None] * parts
+        units = max(pieces, -(-n // unit) if unit else 0)
+        self.bounds = [i * n // units for i in range(units + 1)]
+        self.usual, self.most = usual, 2 * usual if unit else 1
+        self.left = iter(range(units))
+        self.results: list[Any] = [None] * units
         self.errors: dict[int, BaseException] = {}  # by the number of the thread
         self.has_begun: dict[int, bool] = {}  # or begins too late
         self.ended: set[int] = set()
         self.locks = [allocate_lock() for _ in range(pieces)]
 
     def compute(self) -> None:
-        for i in self.left:
+        units = self.usual
+        while own := [*islice(self.left, units)]:
             if self.errors:
                 return
-            self.results[i] = self.work(self.parts[i])
+            begin = perf_counter()
+            part = slice(self.bounds[own[0]], self.bounds[own[-1] + 1])
+            self.results[own[0]] = self.work(part)
+            seconds = perf_counter() - begin
+            wanted = self.most if seconds <= 0 else int(units * _SECONDS / seconds)
+            units = min(max(wanted, 1), self.most)
 
     def compute_on_thread(self, thread: int) -> None:
         if not self.has_begun.setdefault(thread, True):
