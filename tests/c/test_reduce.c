@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "cpu/plan/partial.h"
 #include "cpu/plan/program.h"
 #include "cpu/threads/thread_pool.h"
 #include "instructions.h"
@@ -389,6 +390,30 @@ static void test_random_scans(int rounds)
     }
 }
 
+/* -- Levels ------------------------------------------------------------------------------- */
+
+/* One block fills the lowest level, and with it each level above.  The last level keeps its
+ * value, to which the blocks after it are added. */
+static void test_full_levels(void)
+{
+    enum { N_WAITING = MX_LEVELS * (MX_FAN - 1) };
+    double waiting[MX_LEVELS * MX_FAN], result = 0, one = 1;
+    struct mx_reduce_plan plan = {.n_strips = 2};
+    struct mx_program program = {.order = MX_ANY_ORDER, .parts = -1, .reduce = &plan};
+    struct mx_instruction in = sum(1, value(1.0), value(0.0));
+    struct mx_call call = {.instruction = &in};
+    struct mx_position at = {.length = 1};
+    struct mx_partial partial = {.target = (char *)&result, .levels = (char *)waiting};
+    for (int i = 0; i < MX_LEVELS * MX_FAN; i++)
+        waiting[i] = 1;
+    for (int level = 0; level < MX_LEVELS; level++)
+        partial.counts[level] = MX_FAN - 1;
+    for (int i = 0; i < 2; i++)
+        mx_partial_add_block(&program, &call, (char *)&one, sizeof one, &at, 1, &partial);
+    mx_partial_finish(&program, &call, &partial, &at);
+    CHECK(result == N_WAITING + 2);
+}
+
 /* -- Several in one pass ------------------------------------------------------------------ */
 
 /* Results of several reductions with different itemsizes do not overlap in a segment. */
@@ -503,6 +528,7 @@ int main(void)
     test_random_scans(60);
     test_any_order(60, false);
     test_any_order(30, true);
+    test_full_levels();
     test_together();
     const intptr_t distances[] = {1, 100, 5000, 60000, 150000, 299999};
     for (int i = 0; i < 6; i++) {
