@@ -173,7 +173,9 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
                 return compiled(*(part_of(x, part) for x in args[:nin]), *args[nin:])
 
         results = run_pieces(compute_part, math.prod(shape), pieces)
-        return numpy.concatenate(results).reshape(shape)
+        result = numpy.empty(shape, results[0].dtype)
+        numpy.concatenate(results, out=result.reshape(-1))
+        return result
 
     return compute
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -139,16 +138,11 @@ def _empty_like(
 ) -> Any:
     if type(a) is not ndarray or shape is not None or order not in ("K", "C"):
         return NotImplemented
-    wanted = a.dtype if dtype is None else dtype
-    if is_row_major(a) or order == "C":
-        return _empty(a.shape, wanted)
-    if 0 in a.strides or 1 in a.shape:
-        return NotImplemented  # NumPy has rules for the order of these axes
-    axes = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))
-    result = _empty(tuple(a.shape[axis] for axis in axes), wanted)
-    if result is NotImplemented:
+    wanted = a.dtype if dtype is None else find_dtype(dtype)
+    if wanted is None:
         return NotImplemented
-    return result.transpose([axes.index(axis) for axis in range(a.ndim)])
+    like = (a,) if order == "K" else ()
+    return _bridge.empty(a.shape, wanted.num, False, *like)
 
 
 def _arange(
@@ -442,23 +436,11 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
     shifts = _find_shifts(shift, axis, a.shape)
     if shifts is None or len(shifts) > _MOST_AXES:
         return NotImplemented
-    if _is_in_order(a.shape, a.strides):
-        return _roll_axes(a, shifts)
-    if not _is_in_order(a.shape[::-1], a.strides[::-1]):
-        return NotImplemented
-    rolled = _roll_axes(a.T, {a.ndim - 1 - each: n for each, n in shifts.items()})
-    return rolled if rolled is NotImplemented else rolled.T
-
-
-def _is_in_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether NumPy copies an array with these strides in C order."""
-    if 1 in shape:
-        return False
-    return strides[-1] > 0 and all(map(operator.gt, strides, strides[1:]))
+    return _roll_axes(a, shifts)
 
 
 def _roll_axes(a: Any, shifts: dict[int, int]) -> Any:
-    result = _bridge.empty(a.shape, a.dtype.num)
+    result = _bridge.empty(a.shape, a.dtype.num, True, a)
     if result is NotImplemented:
         return NotImplemented
     # An axis has two parts that move, or is copied as it is. The largest part is

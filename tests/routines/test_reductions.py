@@ -762,7 +762,8 @@ np.zeros(20011), np.zeros((130, 131), "i2", order="F"), np.ones(20011, "?"), np.
 np.ones(20011, np.dtype("i4", metadata={"of": "mine"})).copy().dtype.metadata, np.zeros(20011, ("i4", "i2,i2")).dtype
 x.astype("a3")[:2]
 np.zeros_like(m.T), np.ones_like(m[::2], dtype=int), np.full_like(m.T, 3), np.full_like(x, 2.5, dtype=int)
-np.empty_like(m.T).strides, np.empty_like(m[:, ::-1]).strides, np.zeros_like(np.broadcast_to(x, (2, x.size))).strides
+np.empty_like(m.T).strides, np.empty_like(m.T).flags.owndata
+np.empty_like(m[:, ::-1]).strides, np.zeros_like(np.broadcast_to(x, (2, x.size))).strides
 np.arange(20011), np.arange(20011.0), np.arange(0, 2001.1, 0.1), np.arange(20011, 0, -1), np.arange(5, 20016, dtype="f4")
 np.arange(0, 20011, dtype="u1")
 np.arange(20011, dtype="i2"), np.arange(40000, dtype="f2")[-3:], np.arange(1e5, 1.2e5, 0.7, "f4"), np.arange(0, 3e5, 10, "D")

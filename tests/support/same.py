@@ -82,6 +82,8 @@ def assert_same_array(
     for name in ("c_contiguous", "f_contiguous", "writeable", "aligned"):
         mine, theirs = getattr(ours.flags, name), getattr(numpys.flags, name)
         assert mine == theirs, f"{where}.flags.{name} is {mine}, not {theirs}"
+    # A program may resize an array that owns its memory.
+    assert ours.flags.owndata or not numpys.flags.owndata, f"{where} is a view"
     if numpys.dtype.kind in "biufc" and numpys.dtype.char not in "gG":
         # Comparing bytes distinguishes signed zeros and NaN.
         same = ours.tobytes() == numpys.tobytes()

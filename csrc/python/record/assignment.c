@@ -91,14 +91,18 @@ static PyObject *empty(PyObject *module, PyObject *args)
 {
     (void)module;
     struct shape shape = {0};
-    PyObject *dims;
-    int type_number, is_unwritten = true;
-    if (!PyArg_ParseTuple(args, "O!i|p", &PyTuple_Type, &dims, &type_number, &is_unwritten))
+    struct source model;
+    PyObject *dims, *like = NULL;
+    int type_number, is_unwritten = true, order[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "O!i|pO!", &PyTuple_Type, &dims, &type_number, &is_unwritten,
+                          array_type, &like))
         return NULL;
     int row = dtype_row(type_number);
-    if (row < 0 || !read_shape(dims, &shape))
+    if (row < 0 || !read_shape(dims, &shape) || (like && !source_read(like, &model)))
         Py_RETURN_NOTIMPLEMENTED;
-    PyObject *out = record_new(row, &shape, NULL);
+    if (like)
+        axes_sort(&model, order);
+    PyObject *out = record_new(row, &shape, like ? order : NULL);
     if (out) {
         as_array(out)->is_unwritten = is_unwritten;
         memory_of(as_array(out)->unprepared)->is_unwritten = is_unwritten;
@@ -236,9 +240,10 @@ static PyObject *is_on_device(PyObject *module, PyObject *a)
 
 PyMethodDef assignment_methods[] = {
     {"empty", empty, METH_VARARGS,
-     "empty(shape, type_number, is_unwritten=True)\n--\n\nReturn an array over memory that is "
-     "not written, or NotImplemented if such an array is not recorded. If it is unwritten, a "
-     "recorded operation writes it before any other code can."},
+     "empty(shape, type_number, is_unwritten=True, like=None)\n--\n\nReturn an array over "
+     "memory that is not written, or NotImplemented if such an array is not recorded. If it is "
+     "unwritten, a recorded operation writes it before any other code can. Its axes have the "
+     "order of those of an array `like` of its shape."},
     {"fill", assignment_fill, METH_VARARGS,
      "fill(shape, type_number, value)\n--\n\nRecord an array of one value, or return "
      "NotImplemented."},
