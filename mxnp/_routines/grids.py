@@ -202,6 +202,6 @@ def _ufunc_outer(op: ufunc, A: Any, B: Any, /) -> Any:  # noqa: N803  (NumPy's n
         return NotImplemented
     if not _is_large(A.size * B.size):
         return NotImplemented
-    if op.__wrapped__.nin != 2 or op.__wrapped__.signature is not None:
+    if op.operation < 0:
         return NotImplemented
-    return op(A.reshape(A.shape + (1,) * B.ndim), B)
+    return _bridge.record(op, A.reshape(A.shape + (1,) * B.ndim), B)

@@ -291,3 +291,34 @@ for _ in range(40):
     command = ("-m", "mxnp", "--fail-on-fallback", "-c", program)
     end = end_of(*command, MXNP_THRESHOLD="16384")
     assert (end.status, end.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("np.outer(b, b)", "np.multiply.outer(b, b)", "np.power.outer(c, c)"),
+        *("np.divide.outer(z, z)", "np.remainder.outer(u, u)", "np.var(b * x)"),
+        *("np.logspace(0, 400, 70_000)", "np.std(b * x, axis=0)", "np.mean(b * x)"),
+        *("np.nanvar(b * x, axis=1)", "np.nanmean(z / z * x, axis=0)"),
+        *("np.prod(x * x)", "np.cumsum(b * x)", "np.clip(x, b, c) * b"),
+        *("np.average(b * x, axis=0)", "np.linspace(b, c * b, 300)"),
+    ],
+)
+def test_warnings_name_no_file_of_mxnp(call: str, a: Any) -> None:
+    c = mxnp.linspace(-2, 2, 300)
+    names = {
+        "np": mxnp,
+        "c": c,
+        "b": c * 5e307,
+        "z": c - c,
+        "u": mxnp.arange(300).astype("u1"),
+        "x": c[:, None] * 1e3 + c,
+    }
+    code = compile(call, "<program>", "eval")
+    run_alone(a)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        eval(code, names)
+        mxnp.synchronize()
+    assert caught
+    assert not [w for w in caught if "mxnp" in w.filename]

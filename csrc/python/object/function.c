@@ -23,6 +23,7 @@
 #include "python/record/failure.h"
 #include "python/record/memory.h"
 #include "python/record/queue.h"
+#include "python/record/record.h"
 
 static PyObject *out_name, *dtype_name, *casting_name, *like_name, *overwrite_name, *size_name,
     *num_name;
@@ -92,6 +93,7 @@ static PyObject *set_preparation(PyObject *module, PyObject *args)
 static PyObject *bind_function(PyObject *module, PyObject *const *args, Py_ssize_t n);
 static PyObject *make_function(PyObject *module, PyObject *const *args, Py_ssize_t n);
 static PyObject *set_gpu_way(PyObject *module, PyObject *args);
+static PyObject *record_ufunc(PyObject *module, PyObject *args);
 
 static PyObject *reduce_method; /* see set_reduction */
 
@@ -131,6 +133,9 @@ PyMethodDef function_module_methods[] = {
     {"make_function", (PyCFunction)(void (*)(void))make_function, METH_FASTCALL,
      "make_function(kind, wrapped, operation=-1)\n--\n\n"
      "Make a function of a class, whose row is found when it is prepared."},
+    {"record", record_ufunc, METH_VARARGS,
+     "record(ufunc, *inputs)\n--\n\n"
+     "Record a ufunc of `ops.def`, or return NotImplemented if NumPy has to compute it."},
     {"set_layers", set_layers, METH_VARARGS,
      "set_layers(load, is_refused)\n--\n\n"
      "Set the functions that return NumPy's code for one of its functions, over mxnp arrays, "
@@ -560,6 +565,17 @@ static int record(const struct function *f, PyObject *args, PyObject *kwargs, Py
         Py_DECREF(results[1]);
     }
     return *result ? 1 : -1;
+}
+
+static PyObject *record_ufunc(PyObject *module, PyObject *args)
+{
+    PyObject *result = NULL, *inputs = PyTuple_GetSlice(args, 1, PyTuple_Size(args));
+    (void)module;
+    int status =
+        inputs ? record((struct function *)PyTuple_GetItem(args, 0), inputs, NULL, &result)
+               : -1;
+    Py_XDECREF(inputs);
+    return record_result(status, result);
 }
 
 /* Return a new tuple of the arguments of a ufunc with `out`, its only keyword, behind the
