@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import operator
 import pkgutil
 import types
 
@@ -162,6 +163,19 @@ def test_attributes_that_a_program_adds_to_a_function(function):
     assert not hasattr(function.__wrapped__, "note")
     del function.note
     assert not hasattr(function, "note")
+
+
+@pytest.mark.parametrize(
+    "name", ["mean", "add", "where", "array", "linalg.inv", "sinc"]
+)
+def test_the_error_of_a_missing_attribute_names_no_class_of_mxnp(name, xp):
+    function = operator.attrgetter(name)(xp)
+    messages = []
+    for change in (getattr, delattr):
+        with pytest.raises(AttributeError) as caught:
+            change(function, "missing")
+        messages.append(str(caught.value))
+    return messages
 
 
 def test_attributes_of_a_program_s_subclass_of_a_generator():

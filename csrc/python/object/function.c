@@ -1370,8 +1370,10 @@ static int function_setattr(PyObject *self, PyObject *name, PyObject *value)
         return PyObject_GenericSetAttr(self, name, value);
     if (prepare(f) < 0)
         return -1;
-    return refuses_attribute(self, name) ? PyObject_SetAttr(f->wrapped, name, value)
-                                         : PyObject_GenericSetAttr(self, name, value);
+    bool is_missing = !value && !PyObject_HasAttr(self, name);
+    return is_missing || refuses_attribute(self, name)
+               ? PyObject_SetAttr(f->wrapped, name, value)
+               : PyObject_GenericSetAttr(self, name, value);
 }
 
 static int function_traverse(PyObject *self, visitproc visit, void *arg)
