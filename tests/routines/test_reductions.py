@@ -792,6 +792,12 @@ np.ravel(m.T), m.T.ravel("K"), m.flatten("F"), m.T.reshape(-1), m.reshape(131, 1
 """
 
 
+@pytest.mark.parametrize("name", ["ascontiguousarray", "asfortranarray", "require"])
+def test_arrays_that_have_the_layout_are_not_copied(name: str, xp: Library) -> Any:
+    x = xp.arange(300_000.0) + 1
+    return getattr(xp, name)(x) is x
+
+
 @pytest.mark.parametrize("expression", COPIES.strip().splitlines())
 def test_copies(expression: str, xp: Library) -> Any:
     if 'x.astype("u1")' in expression and not ON_X86:
