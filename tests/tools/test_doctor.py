@@ -187,6 +187,17 @@ LOOPS = {
         "t += (x[:40, None] * w[:50]).sum()",
         DIGITS,
     ),
+    "a missing axis": (
+        "for i in range(10):\n    for j in range(10):\n        for k in range(20):\n"
+        "            t += p[i, k] * x[j]",
+        "t += (p[:10, None, :20] * x[:10, None]).sum()",
+        DIGITS,
+    ),
+    "read after a condition": (
+        "for i in range(n): y[i] = (a if x[i] > 0 and w[i] > 0 else b) + k[i]",
+        "y[:n] = (np.where((x[:n] > 0) & (w[:n] > 0), a, b)) + k[:n]",
+        (READ.format("`w[i]`"),),
+    ),
     "elements": ("for v in x: t += v * v", "t += (x * x).sum()", DIGITS),
     "zip": (
         "for v, u in zip(x, w): t += v * u",
