@@ -1,7 +1,11 @@
 """Test that NumPy's random generators, which packages use, take mxnp arrays."""
 
+from pathlib import Path
+
 import numpy
 import pytest
+
+from mxnp import _bridge
 
 GENERATORS = {
     "Generator": numpy.random.default_rng,
@@ -186,3 +190,13 @@ def test_a_generator_is_its_own_generator(xp):
     rng, state = xp.random.default_rng(3), xp.random.RandomState(3)
     other = xp.random.default_rng(state)
     return xp.random.default_rng(rng) is rng, other.random() == state.random()
+
+
+def test_the_samplers_are_those_of_this_numpy():
+    """Without them, the tests of draws on threads are skipped."""
+    version = numpy.__version__
+    minor = version[: version.rindex(".")]
+    library = Path(numpy.random.__file__).parent / "lib" / "libnpyrandom.a"
+    assert _bridge.has_samplers(version) == library.exists()
+    assert not _bridge.has_samplers(minor)
+    assert not _bridge.has_samplers(f"{minor}0.1")
