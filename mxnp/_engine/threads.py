@@ -11,15 +11,11 @@ import contextvars
 import os
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
-from itertools import islice
-from time import perf_counter
 from typing import Any
 
 import numpy
 
 from mxnp import _bridge
-
-_SECONDS = 1e-3  # of a part, so that a signal handler runs soon
 
 
 def strict_errstate() -> numpy.errstate:
@@ -56,7 +52,7 @@ def _start(run: Callable[..., Any], *args: Any) -> None:
 
 
 def run_pieces(
-    work: Callable[[slice], Any], n: int, pieces: int, unit: int = 0, usual: int = 1
+    work: Callable[[slice], Any], n: int, pieces: int, most: int = 0
 ) -> list[Any]:
     """
     Call a function for each part of a range, on threads, which a report shows.
@@ -71,18 +67,15 @@ def run_pieces(
         The length of the range.
     pieces : int
         The number of threads.
-    unit : int, optional
-        Parts are multiples of this length, which is shortened so that the multiples
-        fill the range. No thread takes another part after one has failed or a signal
-        handler has raised an exception. By default there is a part for each thread.
-    usual : int, optional
-        The units of a thread's first part. The next ones have so many that a part takes
-        a millisecond, but at most twice the usual number.
+    most : int, optional
+        The longest part. No thread takes another one after a part has failed or a
+        signal handler has raised an exception. By default there is a part for each
+        thread.
 
     Returns
     -------
     list
-        The results of the parts in their order, if there is a part for each thread.
+        The results of the parts, whose lengths differ by one at most, in their order.
 
     Raises
     ------
@@ -91,7 +84,7 @@ def run_pieces(
         signal handler raised.
     """
     _bridge.profile_note_threads(pieces)
-    call = _Pieces(work, n, pieces, unit, usual)
+    call = _Pieces(work, n, pieces, most)
     try:
         try:
             call.run()
@@ -114,35 +107,23 @@ class _Pieces:
     """
 
     def __init__(
-        self,
-        work: Callable[[slice], Any],
-        n: int,
-        pieces: int,
-        unit: int,
-        usual: int,
+        self, work: Callable[[slice], Any], n: int, pieces: int, most: int
     ) -> None:
         self.work: Any = work
-        units = max(pieces, -(-n // unit) if unit else 0)
-        self.bounds = [i * n // units for i in range(units + 1)]
-        self.usual, self.most = usual, 2 * usual if unit else 1
-        self.left = iter(range(units))
-        self.results: list[Any] = [None] * units
+        parts = pieces * -(-n // (pieces * (most or n or 1))) or pieces
+        self.parts = [slice(i * n // parts, (i + 1) * n // parts) for i in range(parts)]
+        self.left = iter(range(parts))
+        self.results: list[Any] = [None] * parts
         self.errors: dict[int, BaseException] = {}  # by the number of the thread
         self.has_begun: dict[int, bool] = {}  # or begins too late
         self.ended: set[int] = set()
         self.locks = [allocate_lock() for _ in range(pieces)]
 
     def compute(self) -> None:
-        units = self.usual
-        while own := [*islice(self.left, units)]:
+        for i in self.left:
             if self.errors:
                 return
-            begin = perf_counter()
-            part = slice(self.bounds[own[0]], self.bounds[own[-1] + 1])
-            self.results[own[0]] = self.work(part)
-            seconds = perf_counter() - begin
-            wanted = self.most if seconds <= 0 else int(units * _SECONDS / seconds)
-            units = min(max(wanted, 1), self.most)
+            self.results[i] = self.work(self.parts[i])
 
     def compute_on_thread(self, thread: int) -> None:
         if not self.has_begun.setdefault(thread, True):

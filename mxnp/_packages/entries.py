@@ -13,7 +13,7 @@ from mxnp._engine.core import get_num_threads
 from mxnp._engine.threads import run_pieces, strict_errstate
 
 _FRAMES = 16  # more than a piece needs
-_UNITS = 4  # of a grain, which parts have if they take long
+_MOST = 2  # grains, which take some milliseconds, until an interrupt is noticed
 
 
 class FinalError(Exception):
@@ -48,11 +48,9 @@ class Entry(NamedTuple):
         """Return into how many pieces a range is cut, by the work of the whole call."""
         return min(get_num_threads(), length, elements // self.grain)
 
-    def units(self, length: int, elements: int, least: int) -> tuple[int, int]:
-        """Return the unit of parts of a range, and the units of the first parts."""
-        grain = max(2 * least, self.grain * length // elements)
-        unit = max(2 * least, grain // _UNITS)
-        return unit, grain // unit
+    def most(self, length: int, elements: int, least: int) -> int:
+        """Return how much of a range is computed before an interrupt is noticed."""
+        return _MOST * max(2 * least, self.grain * length // elements)
 
     def run(
         self,
@@ -99,8 +97,7 @@ class Entry(NamedTuple):
                 work(part)
 
         try:
-            units = self.units(length, elements, least)
-            run_pieces(compute, length, pieces, *units)
+            run_pieces(compute, length, pieces, self.most(length, elements, least))
         except Exception as error:
             if is_repeatable:
                 raise

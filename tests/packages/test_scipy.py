@@ -16,7 +16,6 @@ from support.processes import IGNORED, end_of
 
 import mxnp
 from mxnp import _bridge
-from mxnp._engine import threads as engine_threads
 from mxnp._engine.threads import cut
 from mxnp._packages import elements, entries, filters, placing
 from mxnp._packages.table import NOT_DIVIDED, ROWS
@@ -808,21 +807,6 @@ def test_a_part_has_two_grains_at_most(threads, work):
     )
     assert sum(lengths) == 9999
     assert max(lengths) <= 200 // work
-
-
-@pytest.mark.parametrize(
-    ("seconds", "lengths"), [(1e-6, [40, *[80] * 4]), (1e-4, [40, *[10] * 32])]
-)
-def test_a_part_takes_a_millisecond(monkeypatch, seconds, lengths):
-    clock, found = [0.0], []
-    monkeypatch.setattr(engine_threads, "perf_counter", lambda: clock[0])
-
-    def compute(part):
-        found.append(part.stop - part.start)
-        clock[0] += found[-1] * seconds
-
-    engine_threads.run_pieces(compute, 360, 1, 10, 4)
-    assert found == lengths
 
 
 def fail_at_the_end(monkeypatch, fail):
