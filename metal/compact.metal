@@ -11,22 +11,22 @@
 #define MX_MASK_BLOCK (MX_SIMDGROUPS * MX_MASK_PART) /* also in mxnp/_gpu/kernels.py */
 
 struct mx_count {
-    template <typename T> static T apply(T a, T b) { return a + b; }
+    template <typename T> static MX_INLINE T apply(T a, T b) { return a + b; }
 };
 
 /* -- Masks -----------------------------------------------------------------------------------
  * * Each SIMD-group of a threadgroup has a part of a block.  It goes along its part, and its
  * lanes have adjacent elements. */
 
-inline long mx_find_part(uint group, uint thread_index)
+MX_INLINE long mx_find_part(uint group, uint thread_index)
 {
     return long(group) * MX_MASK_BLOCK + thread_index / MX_LANES * MX_MASK_PART;
 }
 
 /* Stores which of the elements from `begin` on are true, in a bit for each lane.  Returns their
  * number.  All lanes must call it. */
-inline uint mx_read_mask(device const uchar *mask, long n, long begin, uint lane,
-                         thread uint *bits)
+MX_INLINE uint mx_read_mask(device const uchar *mask, long n, long begin, uint lane,
+                            thread uint *bits)
 {
     uint count = 0;
     MX_UNROLL
@@ -39,7 +39,7 @@ inline uint mx_read_mask(device const uchar *mask, long n, long begin, uint lane
 }
 
 /* Counts the true elements of the part that begins at `begin`.  All lanes must call it. */
-inline uint mx_count_part(device const uchar *mask, long n, long begin, uint lane)
+MX_INLINE uint mx_count_part(device const uchar *mask, long n, long begin, uint lane)
 {
     uint count = 0, bits[MX_MASK_SHARE];
     for (uint step = 0; step < MX_MASK_STEPS; step++)
@@ -49,7 +49,7 @@ inline uint mx_count_part(device const uchar *mask, long n, long begin, uint lan
 
 /* Shares the counts of the SIMD-groups, and returns the sum of those before `end`.  All threads
  * must call it. */
-inline uint mx_sum_parts(threadgroup uint *shared, uint count, uint thread_index, uint end)
+MX_INLINE uint mx_sum_parts(threadgroup uint *shared, uint count, uint thread_index, uint end)
 {
     if (thread_index % MX_LANES == 0)
         shared[thread_index / MX_LANES] = count;
@@ -114,8 +114,8 @@ kernel void mx_sum_counts(device long *counts [[buffer(0)]], device long *total 
  */
 
 /* Returns the position of the first output of a SIMD-group.  All threads must call it. */
-inline long mx_find_output(device const uchar *mask, device const long *offsets,
-                           threadgroup uint *shared, long n, uint group, uint thread_index)
+MX_INLINE long mx_find_output(device const uchar *mask, device const long *offsets,
+                              threadgroup uint *shared, long n, uint group, uint thread_index)
 {
     const uint count =
         mx_count_part(mask, n, mx_find_part(group, thread_index), thread_index % MX_LANES);
@@ -123,8 +123,11 @@ inline long mx_find_output(device const uchar *mask, device const long *offsets,
 }
 
 /* Whether the element of a lane is true, and how many true ones lower lanes have. */
-inline bool mx_is_selected(uint bits, uint lane) { return (bits >> lane & 1u) != 0; }
-inline uint mx_count_below(uint bits, uint lane) { return popcount(bits & ((1u << lane) - 1)); }
+MX_INLINE bool mx_is_selected(uint bits, uint lane) { return (bits >> lane & 1u) != 0; }
+MX_INLINE uint mx_count_below(uint bits, uint lane)
+{
+    return popcount(bits & ((1u << lane) - 1));
+}
 
 /* args: the number of elements; the origin of the grid.  There is a threadgroup for each block.
  */

@@ -3,27 +3,30 @@
 
 /* -- Memory -------------------------------------------------------------------------- */
 
-template <typename T> inline T mx_load(device const uchar *at) { return *(device const T *)at; }
+template <typename T> MX_INLINE T mx_load(device const uchar *at)
+{
+    return *(device const T *)at;
+}
 
 /* Any byte but 0 is true, and a bool in memory must be 0 or 1. */
-template <> inline bool mx_load<bool>(device const uchar *at) { return *at != 0; }
+template <> MX_INLINE bool mx_load<bool>(device const uchar *at) { return *at != 0; }
 
 /* NumPy aligns a complex number like its parts. */
 /* -- also for double, where there is one -- */
-template <> inline float2 mx_load<float2>(device const uchar *at)
+template <> MX_INLINE float2 mx_load<float2>(device const uchar *at)
 {
     device const float *parts = (device const float *)at;
     return float2(parts[0], parts[1]);
 }
 /* -- end of the functions for double -- */
 
-template <typename T> inline void mx_store(device uchar *at, T value)
+template <typename T> MX_INLINE void mx_store(device uchar *at, T value)
 {
     *(device T *)at = value;
 }
 
 /* -- also for double, where there is one -- */
-inline void mx_store(device uchar *at, float2 value)
+MX_INLINE void mx_store(device uchar *at, float2 value)
 {
     device float *parts = (device float *)at;
     parts[0] = value.x;
@@ -34,35 +37,38 @@ inline void mx_store(device uchar *at, float2 value)
 /* -- Types ----------------------------------------------------------------------------- */
 
 /* Returns a value whose bits are an argument. */
-template <typename T> inline T mx_value(long bits) { return T(bits); }
-template <> inline bool mx_value<bool>(long bits) { return (bits & 255) != 0; }
-template <> inline half mx_value<half>(long bits) { return as_type<half>(ushort(bits)); }
-template <> inline float mx_value<float>(long bits) { return as_type<float>(uint(bits)); }
-template <> inline float2 mx_value<float2>(long bits)
+template <typename T> MX_INLINE T mx_value(long bits) { return T(bits); }
+template <> MX_INLINE bool mx_value<bool>(long bits) { return (bits & 255) != 0; }
+template <> MX_INLINE half mx_value<half>(long bits) { return as_type<half>(ushort(bits)); }
+template <> MX_INLINE float mx_value<float>(long bits) { return as_type<float>(uint(bits)); }
+template <> MX_INLINE float2 mx_value<float2>(long bits)
 {
     return float2(as_type<float>(uint(bits)), as_type<float>(uint(bits >> 32)));
 }
 
 /* Reinterprets the bits as another type of the same size. */
-template <typename To, typename From> inline To mx_bits(From a) { return as_type<To>(a); }
+template <typename To, typename From> MX_INLINE To mx_bits(From a) { return as_type<To>(a); }
 
 /* Casts as NumPy does: bool is whether the number is not zero, and a number is a real part. */
-template <typename T> inline T mx_real_part(T a) { return a; }
-template <typename T> inline T mx_imaginary_part(T) { return T(0); }
+template <typename T> MX_INLINE T mx_real_part(T a) { return a; }
+template <typename T> MX_INLINE T mx_imaginary_part(T) { return T(0); }
 /* -- also for double, where there is one -- */
-inline float mx_real_part(float2 a) { return a.x; }
-inline float mx_imaginary_part(float2 a) { return a.y; }
+MX_INLINE float mx_real_part(float2 a) { return a.x; }
+MX_INLINE float mx_imaginary_part(float2 a) { return a.y; }
 /* -- end of the functions for double -- */
 template <typename To> struct mx_caster {
-    template <typename From> static To cast(From a) { return To(mx_real_part(a)); }
+    template <typename From> static MX_INLINE To cast(From a) { return To(mx_real_part(a)); }
 };
 /* Casts of floats to integers saturate on a GPU.  NumPy's results for numbers that the integer
  * type lacks are those of the processor's instructions: narrow integers are the lower bits of
  * an int32, and on x86-64 all negative numbers become the unsigned integer with the bits of a
  * signed one. */
-#define MX_CAST_BY(T, W)                                                                 \
-    template <> struct mx_caster<T> {                                                    \
-        template <typename From> static T cast(From a) { return T(W(mx_real_part(a))); } \
+#define MX_CAST_BY(T, W)                                         \
+    template <> struct mx_caster<T> {                            \
+        template <typename From> static MX_INLINE T cast(From a) \
+        {                                                        \
+            return T(W(mx_real_part(a)));                        \
+        }                                                        \
     };
 MX_CAST_BY(char, int)
 MX_CAST_BY(short, int)
@@ -71,44 +77,47 @@ MX_CAST_BY(ushort, int)
 #ifdef MX_X86
 MX_CAST_BY(uint, long)
 
-template <typename T> inline ulong mx_unsigned_bits(T a) { return ulong(a); }
+template <typename T> MX_INLINE ulong mx_unsigned_bits(T a) { return ulong(a); }
 /* -- also for double, where there is one -- */
-inline ulong mx_unsigned_bits(float a) { return a < 0 ? ulong(long(a)) : ulong(a); }
+MX_INLINE ulong mx_unsigned_bits(float a) { return a < 0 ? ulong(long(a)) : ulong(a); }
 /* -- end of the functions for double -- */
-inline ulong mx_unsigned_bits(half a) { return mx_unsigned_bits(float(a)); }
+MX_INLINE ulong mx_unsigned_bits(half a) { return mx_unsigned_bits(float(a)); }
 template <> struct mx_caster<ulong> {
-    template <typename From> static ulong cast(From a)
+    template <typename From> static MX_INLINE ulong cast(From a)
     {
         return mx_unsigned_bits(mx_real_part(a));
     }
 };
 #endif
 template <> struct mx_caster<bool> {
-    template <typename From> static bool cast(From a) { return mx_truth(a); }
+    template <typename From> static MX_INLINE bool cast(From a) { return mx_truth(a); }
 };
 /* -- also for double, where there is one -- */
 template <> struct mx_caster<float2> {
-    template <typename From> static float2 cast(From a)
+    template <typename From> static MX_INLINE float2 cast(From a)
     {
         return float2(float(mx_real_part(a)), float(mx_imaginary_part(a)));
     }
 };
 /* -- end of the functions for double -- */
-template <typename To, typename From> inline To mx_cast(From a)
+template <typename To, typename From> MX_INLINE To mx_cast(From a)
 {
     return mx_caster<To>::cast(a);
 }
 
 /* Casts of bfloat go through float. */
 #ifdef MX_HAS_BFLOAT
-template <> inline bfloat mx_value<bfloat>(long bits) { return as_type<bfloat>(ushort(bits)); }
+template <> MX_INLINE bfloat mx_value<bfloat>(long bits)
+{
+    return as_type<bfloat>(ushort(bits));
+}
 template <> struct mx_caster<bfloat> {
-    template <typename From> static bfloat cast(From a)
+    template <typename From> static MX_INLINE bfloat cast(From a)
     {
         return bfloat(float(mx_real_part(a)));
     }
 };
-template <typename To> inline To mx_cast(bfloat a) { return mx_caster<To>::cast(float(a)); }
+template <typename To> MX_INLINE To mx_cast(bfloat a) { return mx_caster<To>::cast(float(a)); }
 #endif
 
 /* -- Words ------------------------------------------------------------------------------- *
@@ -116,36 +125,36 @@ template <typename To> inline To mx_cast(bfloat a) { return mx_caster<To>::cast(
 
 template <typename T, uint size = sizeof(T)> struct mx_words;
 template <typename T> struct mx_words<T, 1> {
-    static uint pack(T a) { return as_type<uchar>(a); }
-    static T unpack(uint bits) { return as_type<T>(uchar(bits)); }
+    static MX_INLINE uint pack(T a) { return as_type<uchar>(a); }
+    static MX_INLINE T unpack(uint bits) { return as_type<T>(uchar(bits)); }
 };
 template <> struct mx_words<bool, 1> {
-    static uint pack(bool a) { return a; }
-    static bool unpack(uint bits) { return bits != 0; }
+    static MX_INLINE uint pack(bool a) { return a; }
+    static MX_INLINE bool unpack(uint bits) { return bits != 0; }
 };
 template <typename T> struct mx_words<T, 2> {
-    static uint pack(T a) { return as_type<ushort>(a); }
-    static T unpack(uint bits) { return as_type<T>(ushort(bits)); }
+    static MX_INLINE uint pack(T a) { return as_type<ushort>(a); }
+    static MX_INLINE T unpack(uint bits) { return as_type<T>(ushort(bits)); }
 };
 template <typename T> struct mx_words<T, 4> {
-    static uint pack(T a) { return as_type<uint>(a); }
-    static T unpack(uint bits) { return as_type<T>(bits); }
+    static MX_INLINE uint pack(T a) { return as_type<uint>(a); }
+    static MX_INLINE T unpack(uint bits) { return as_type<T>(bits); }
 };
 template <typename T> struct mx_words<T, 8> {
-    static uint2 pack(T a) { return as_type<uint2>(a); }
-    static T unpack(uint2 bits) { return as_type<T>(bits); }
+    static MX_INLINE uint2 pack(T a) { return as_type<uint2>(a); }
+    static MX_INLINE T unpack(uint2 bits) { return as_type<T>(bits); }
 };
 template <> struct mx_words<ulong, 8> {
-    static uint2 pack(ulong a) { return uint2(uint(a), uint(a >> 32)); }
-    static ulong unpack(uint2 bits) { return ulong(bits.x) | ulong(bits.y) << 32; }
+    static MX_INLINE uint2 pack(ulong a) { return uint2(uint(a), uint(a >> 32)); }
+    static MX_INLINE ulong unpack(uint2 bits) { return ulong(bits.x) | ulong(bits.y) << 32; }
 };
 template <> struct mx_words<long, 8> {
-    static uint2 pack(long a) { return mx_words<ulong>::pack(ulong(a)); }
-    static long unpack(uint2 bits) { return long(mx_words<ulong>::unpack(bits)); }
+    static MX_INLINE uint2 pack(long a) { return mx_words<ulong>::pack(ulong(a)); }
+    static MX_INLINE long unpack(uint2 bits) { return long(mx_words<ulong>::unpack(bits)); }
 };
 template <typename T> struct mx_words<T, 16> {
-    static uint4 pack(T a) { return as_type<uint4>(a); }
-    static T unpack(uint4 bits) { return as_type<T>(bits); }
+    static MX_INLINE uint4 pack(T a) { return as_type<uint4>(a); }
+    static MX_INLINE T unpack(uint4 bits) { return as_type<T>(bits); }
 };
 
 /* -- Packs ------------------------------------------------------------------------------- *
@@ -159,39 +168,39 @@ template <typename T> struct mx_words<T, 16> {
 /* Load and store `bytes` bytes as words. */
 template <uint bytes> struct mx_vector;
 template <> struct mx_vector<2> {
-    static void load(device const uchar *at, thread uint *words)
+    static MX_INLINE void load(device const uchar *at, thread uint *words)
     {
         words[0] = *(device const ushort *)at;
     }
-    static void store(device uchar *at, thread const uint *words)
+    static MX_INLINE void store(device uchar *at, thread const uint *words)
     {
         *(device ushort *)at = ushort(words[0]);
     }
 };
 template <> struct mx_vector<4> {
-    static void load(device const uchar *at, thread uint *words)
+    static MX_INLINE void load(device const uchar *at, thread uint *words)
     {
         words[0] = *(device const uint *)at;
     }
-    static void store(device uchar *at, thread const uint *words)
+    static MX_INLINE void store(device uchar *at, thread const uint *words)
     {
         *(device uint *)at = words[0];
     }
 };
 template <> struct mx_vector<8> {
-    static void load(device const uchar *at, thread uint *words)
+    static MX_INLINE void load(device const uchar *at, thread uint *words)
     {
         const uint2 loaded = *(device const uint2 *)at;
         words[0] = loaded.x;
         words[1] = loaded.y;
     }
-    static void store(device uchar *at, thread const uint *words)
+    static MX_INLINE void store(device uchar *at, thread const uint *words)
     {
         *(device uint2 *)at = uint2(words[0], words[1]);
     }
 };
 template <> struct mx_vector<16> {
-    static void load(device const uchar *at, thread uint *words)
+    static MX_INLINE void load(device const uchar *at, thread uint *words)
     {
         const uint4 loaded = *(device const uint4 *)at;
         words[0] = loaded.x;
@@ -199,7 +208,7 @@ template <> struct mx_vector<16> {
         words[2] = loaded.z;
         words[3] = loaded.w;
     }
-    static void store(device uchar *at, thread const uint *words)
+    static MX_INLINE void store(device uchar *at, thread const uint *words)
     {
         *(device uint4 *)at = uint4(words[0], words[1], words[2], words[3]);
     }
@@ -207,13 +216,13 @@ template <> struct mx_vector<16> {
 
 /* Finds elements of `size` bytes among words. */
 template <typename T, uint size> struct mx_element {
-    static T get(thread const uint *words, uint i)
+    static MX_INLINE T get(thread const uint *words, uint i)
     {
         const uint shift = i * size * 8 % 32,
                    mask = size == 4 ? ~0u : (1u << size * 8 % 32) - 1;
         return mx_words<T>::unpack(words[i * size / 4] >> shift & mask);
     }
-    static void set(thread uint *words, uint i, T a)
+    static MX_INLINE void set(thread uint *words, uint i, T a)
     {
         const uint shift = i * size * 8 % 32,
                    mask = size == 4 ? ~0u : (1u << size * 8 % 32) - 1;
@@ -222,11 +231,11 @@ template <typename T, uint size> struct mx_element {
     }
 };
 template <typename T> struct mx_element<T, 8> {
-    static T get(thread const uint *words, uint i)
+    static MX_INLINE T get(thread const uint *words, uint i)
     {
         return mx_words<T>::unpack(uint2(words[2 * i], words[2 * i + 1]));
     }
-    static void set(thread uint *words, uint i, T a)
+    static MX_INLINE void set(thread uint *words, uint i, T a)
     {
         const uint2 bits = mx_words<T>::pack(a);
         words[2 * i] = bits.x;
@@ -240,7 +249,7 @@ template <typename T, uint n> struct mx_pack {
 
 /* Loads the first `count` of n elements. */
 template <typename T, uint n>
-inline mx_pack<T, n> mx_load_pack(device const uchar *at, uint count)
+MX_INLINE mx_pack<T, n> mx_load_pack(device const uchar *at, uint count)
 {
     mx_pack<T, n> pack;
     if (count == n) {
@@ -259,7 +268,7 @@ inline mx_pack<T, n> mx_load_pack(device const uchar *at, uint count)
 }
 
 template <typename T, uint n>
-inline void mx_store_pack(device uchar *at, mx_pack<T, n> pack, uint count)
+MX_INLINE void mx_store_pack(device uchar *at, mx_pack<T, n> pack, uint count)
 {
     if (count == n) {
         uint words[4];
@@ -278,13 +287,13 @@ inline void mx_store_pack(device uchar *at, mx_pack<T, n> pack, uint count)
 /* -- Ranges ------------------------------------------------------------------------------- */
 
 /* The i-th number of a range.  The first two are returned as they are: sums may round. */
-template <typename T> inline T mx_range(T first, T second, long i)
+template <typename T> MX_INLINE T mx_range(T first, T second, long i)
 {
     return i == 0   ? first
            : i == 1 ? second
                     : mx_add(first, mx_multiply(mx_cast<T>(i), mx_subtract(second, first)));
 }
-inline half mx_range(half first, half second, long i)
+MX_INLINE half mx_range(half first, half second, long i)
 {
     return i == 0   ? first
            : i == 1 ? second
@@ -294,7 +303,7 @@ inline half mx_range(half first, half second, long i)
 /* -- Parts of grids ----------------------------------------------------------------------- */
 
 /* The origin of the part of a grid that a dispatch has, from three of its arguments. */
-inline uint3 mx_origin(long x, long y, long z) { return uint3(uint(x), uint(y), uint(z)); }
+MX_INLINE uint3 mx_origin(long x, long y, long z) { return uint3(uint(x), uint(y), uint(z)); }
 
 /* -- Status words ------------------------------------------------------------------------- */
 
@@ -306,7 +315,7 @@ inline uint3 mx_origin(long x, long y, long z) { return uint3(uint(x), uint(y), 
 
 /* Whether a check of an earlier group failed.  A plain load suffices, because only kernels that
  * have ended can have written the word. */
-inline bool mx_is_stopped(device const atomic_uint *status, uint group)
+MX_INLINE bool mx_is_stopped(device const atomic_uint *status, uint group)
 {
     return ~*(device const uint *)status < group;
 }
@@ -315,12 +324,12 @@ inline bool mx_is_stopped(device const atomic_uint *status, uint group)
  * address of a word of the host.  A kernel that reports anything sets that word too. */
 #define MX_STATUS_WORDS 4096u /* MAX_WORDS of csrc/gpu/batch.c */
 #ifndef MX_HAS_REPORT_FLAG
-inline void mx_flag_report(device atomic_uint *) {}
+MX_INLINE void mx_flag_report(device atomic_uint *) {}
 #endif
 
 /* Adds a report to a word.  The first word is the complement of the least number of a group
  * with a failed check, or 0. */
-inline void mx_report(device atomic_uint *status, uint word, uint group, uint report)
+MX_INLINE void mx_report(device atomic_uint *status, uint word, uint group, uint report)
 {
     if (report == 0)
         return;
@@ -333,21 +342,21 @@ inline void mx_report(device atomic_uint *status, uint word, uint group, uint re
 /* -- Conditions ---------------------------------------------------------------------------- *
  * A GPU has no flags for conditions.  They are derived from the operands and the result. */
 
-template <typename T> inline uint mx_met_arithmetic(T a, T b, T r)
+template <typename T> MX_INLINE uint mx_met_arithmetic(T a, T b, T r)
 {
     if (mx_isnan(r))
         return mx_isnan(a) || mx_isnan(b) ? 0u : MX_INVALID;
     return mx_isinf(r) && mx_isfinite(a) && mx_isfinite(b) ? MX_OVERFLOW : 0u;
 }
 
-template <typename A, typename B, typename R> inline uint mx_met_arithmetic(A a, B, R r)
+template <typename A, typename B, typename R> MX_INLINE uint mx_met_arithmetic(A a, B, R r)
 {
     if (mx_isnan(r))
         return mx_isnan(a) ? 0u : MX_INVALID;
     return mx_isinf(r) && mx_isfinite(a) ? MX_OVERFLOW : 0u;
 }
 
-template <typename A, typename R> inline uint mx_met_arithmetic(A a, R r)
+template <typename A, typename R> MX_INLINE uint mx_met_arithmetic(A a, R r)
 {
     if (mx_isnan(r))
         return mx_isnan(a) ? 0u : MX_INVALID;
@@ -356,7 +365,7 @@ template <typename A, typename R> inline uint mx_met_arithmetic(A a, R r)
 
 /* A cast of a float to an integer is invalid if the integer type lacks the number. */
 #define MX_MET_CAST(From, T, LEAST, END)                                        \
-    inline uint mx_met_arithmetic(From a, T)                                    \
+    MX_INLINE uint mx_met_arithmetic(From a, T)                                 \
     {                                                                           \
         return a > LEAST - 1.0f && a < END ? 0u : a == LEAST ? 0u : MX_INVALID; \
     }
@@ -372,7 +381,7 @@ MX_MET_CAST(float, ushort, -2147483648.0f, 2147483648.0f)
 /* -- end of the functions for double -- */
 
 #define MX_MET_HALF_CAST(T) \
-    inline uint mx_met_arithmetic(half a, T r) { return mx_met_arithmetic(float(a), r); }
+    MX_INLINE uint mx_met_arithmetic(half a, T r) { return mx_met_arithmetic(float(a), r); }
 MX_MET_HALF_CAST(int)
 MX_MET_HALF_CAST(long)
 MX_MET_HALF_CAST(uint)
@@ -383,13 +392,13 @@ MX_MET_HALF_CAST(uchar)
 MX_MET_HALF_CAST(ushort)
 
 #ifdef MX_HAS_BFLOAT
-template <typename R> inline uint mx_met_arithmetic(bfloat a, R r)
+template <typename R> MX_INLINE uint mx_met_arithmetic(bfloat a, R r)
 {
     return mx_met_arithmetic(float(a), r);
 }
 #endif
 
-template <typename T> inline uint mx_met_quotient(T a, T b, T r)
+template <typename T> MX_INLINE uint mx_met_quotient(T a, T b, T r)
 {
     if (mx_isnan(r))
         return mx_isnan(a) || mx_isnan(b) ? 0u : MX_INVALID;
@@ -398,19 +407,19 @@ template <typename T> inline uint mx_met_quotient(T a, T b, T r)
     return mx_truth(b) ? MX_OVERFLOW : MX_DIVIDE_BY_ZERO;
 }
 
-template <typename T> inline uint mx_met_reciprocal(T a, T r)
+template <typename T> MX_INLINE uint mx_met_reciprocal(T a, T r)
 {
     return mx_met_quotient(T(1), a, r);
 }
 
-template <typename T> inline uint mx_met_pole(T a, T r)
+template <typename T> MX_INLINE uint mx_met_pole(T a, T r)
 {
     if (mx_isnan(r))
         return mx_isnan(a) ? 0u : MX_INVALID;
     return mx_isinf(r) && mx_isfinite(a) ? MX_DIVIDE_BY_ZERO : 0u;
 }
 
-template <typename T> inline uint mx_met_power(T a, T b, T r)
+template <typename T> MX_INLINE uint mx_met_power(T a, T b, T r)
 {
     if (mx_isnan(r))
         return mx_isnan(a) || mx_isnan(b) ? 0u : MX_INVALID;
@@ -420,45 +429,45 @@ template <typename T> inline uint mx_met_power(T a, T b, T r)
 }
 
 /* The next number of another one, or the distance to it. */
-template <typename T> inline uint mx_met_step(T a, T r)
+template <typename T> MX_INLINE uint mx_met_step(T a, T r)
 {
     return mx_isinf(r) && mx_isfinite(a) ? MX_OVERFLOW : 0u;
 }
-template <typename T> inline uint mx_met_step(T a, T, T r)
+template <typename T> MX_INLINE uint mx_met_step(T a, T, T r)
 {
     return mx_isinf(r) && mx_isfinite(a) ? MX_OVERFLOW : 0u;
 }
-inline uint mx_met_step(half a, half r) /* of spacing: NumPy subtracts infinities */
+MX_INLINE uint mx_met_step(half a, half r) /* of spacing: NumPy subtracts infinities */
 {
     return mx_isfinite(a) ? (mx_isinf(r) ? MX_OVERFLOW : 0u) : MX_INVALID;
 }
 
 /* For integers.  The quotient of the least number and -1 overflows. */
-template <typename T> inline uint mx_met_divmod(T a, T b, T r)
+template <typename T> MX_INLINE uint mx_met_divmod(T a, T b, T r)
 {
     if (!mx_truth(b))
         return MX_DIVIDE_BY_ZERO;
     return a < T(0) && b == T(-1) && r == a ? MX_OVERFLOW : 0u;
 }
 /* -- also for double, where there is one -- */
-inline uint mx_met_divmod(float a, float b, float r) { return mx_met_quotient(a, b, r); }
+MX_INLINE uint mx_met_divmod(float a, float b, float r) { return mx_met_quotient(a, b, r); }
 /* -- end of the functions for double -- */
-inline uint mx_met_divmod(half a, half b, half r) { return mx_met_quotient(a, b, r); }
+MX_INLINE uint mx_met_divmod(half a, half b, half r) { return mx_met_quotient(a, b, r); }
 #ifdef MX_HAS_BFLOAT
-inline uint mx_met_divmod(bfloat a, bfloat b, bfloat r) { return mx_met_quotient(a, b, r); }
+MX_INLINE uint mx_met_divmod(bfloat a, bfloat b, bfloat r) { return mx_met_quotient(a, b, r); }
 #endif
 
 /* Comparisons of bfloat are invalid with NaN: maximum and minimum if it is the second operand,
  * fmax and fmin if it is the first. */
-template <typename T, typename R> inline uint mx_met_order(T a, T b, R)
+template <typename T, typename R> MX_INLINE uint mx_met_order(T a, T b, R)
 {
     return mx_isnan(a) || mx_isnan(b) ? MX_INVALID : 0u;
 }
-template <typename T> inline uint mx_met_extreme(T a, T b, T)
+template <typename T> MX_INLINE uint mx_met_extreme(T a, T b, T)
 {
     return mx_isnan(b) && !mx_isnan(a) ? MX_INVALID : 0u;
 }
-template <typename T> inline uint mx_met_number(T a, T b, T)
+template <typename T> MX_INLINE uint mx_met_number(T a, T b, T)
 {
     return mx_isnan(a) && !mx_isnan(b) ? MX_INVALID : 0u;
 }
@@ -466,14 +475,14 @@ template <typename T> inline uint mx_met_number(T a, T b, T)
 /* A result underflows if it is below the normal numbers and is rounded.  The operands decide
  * whether it is: the lowest bits of factors add up to that of the product.  A result that Metal
  * has made zero is judged as NumPy's. */
-template <typename T> inline uint mx_underflow_product(T a, T b, T r)
+template <typename T> MX_INLINE uint mx_underflow_product(T a, T b, T r)
 {
     if (!mx_is_tiny(r) || mx_magnitude_bits(a) == 0 || mx_magnitude_bits(b) == 0)
         return 0u;
     return mx_split(a).low + mx_split(b).low < mx_least_exponent(a) ? MX_UNDERFLOW : 0u;
 }
 
-template <typename T> inline uint mx_underflow_quotient(T a, T b, T r)
+template <typename T> MX_INLINE uint mx_underflow_quotient(T a, T b, T r)
 {
     if (!mx_is_tiny(r) || mx_magnitude_bits(a) == 0 || mx_isinf(b))
         return 0u;
@@ -483,12 +492,12 @@ template <typename T> inline uint mx_underflow_quotient(T a, T b, T r)
     return is_exact ? 0u : MX_UNDERFLOW;
 }
 
-template <typename T> inline uint mx_underflow_reciprocal(T a, T r)
+template <typename T> MX_INLINE uint mx_underflow_reciprocal(T a, T r)
 {
     return mx_underflow_quotient(T(1), a, r);
 }
 
-template <typename T> inline uint mx_underflow_exponential(T a, T r)
+template <typename T> MX_INLINE uint mx_underflow_exponential(T a, T r)
 {
     return mx_is_tiny(r) && mx_isfinite(a) ? MX_UNDERFLOW : 0u;
 }
@@ -503,11 +512,11 @@ template <typename T> inline uint mx_underflow_exponential(T a, T r)
 #define MX_NEAREST  4
 #define MX_MODULO   5
 
-inline bool mx_is_outside(long i, long size) { return i < -size || i >= size; }
+MX_INLINE bool mx_is_outside(long i, long size) { return i < -size || i >= size; }
 
 /* Adds the offset of an index of an axis.  Returns false if the index selects no element. */
 template <int bounds, typename T>
-inline bool mx_index(long i, long size, T stride, thread T *offset)
+MX_INLINE bool mx_index(long i, long size, T stride, thread T *offset)
 {
     if (bounds == MX_NEGATIVE || bounds == MX_CLAMP || bounds == MX_DROP)
         i += i < 0 ? size : 0;
@@ -522,14 +531,14 @@ inline bool mx_index(long i, long size, T stride, thread T *offset)
 }
 
 /* The order of sorted arrays: NaN comes after all numbers. */
-template <typename T> inline bool mx_is_before(T a, T b)
+template <typename T> MX_INLINE bool mx_is_before(T a, T b)
 {
     return a < b || (mx_isnan(b) && !mx_isnan(a));
 }
 
 /* The index at which a value belongs into a sorted table: before equal ones, or after them. */
 template <typename T, bool is_right>
-inline long mx_search(device const uchar *table, long size, long stride, T value)
+MX_INLINE long mx_search(device const uchar *table, long size, long stride, T value)
 {
     long low = 0;
     while (size > 0) {

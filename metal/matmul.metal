@@ -32,8 +32,8 @@ typedef mx_sum mx_tile_item;
  * Outside the `rows` and `columns` that the matrix has from there on, the tile has zeros, which
  * do not change the sums. */
 template <uint height, uint width, bool is_transposed>
-inline void mx_load_tile(threadgroup mx_tile_item *tile, device const mx_item *from,
-                         uint stride, uint rows, uint columns, uint thread_index)
+MX_INLINE void mx_load_tile(threadgroup mx_tile_item *tile, device const mx_item *from,
+                            uint stride, uint rows, uint columns, uint thread_index)
 {
     if (is_transposed) {
         const uint row = thread_index % height, first = thread_index / height;
@@ -74,7 +74,7 @@ struct mx_sums {
     mx_small_sum of[MX_PARTS][MX_PARTS];
 };
 
-inline void mx_clear_sums(thread mx_sums &sums)
+MX_INLINE void mx_clear_sums(thread mx_sums &sums)
 {
     MX_UNROLL
     for (uint i = 0; i < MX_PARTS; i++) {
@@ -84,8 +84,8 @@ inline void mx_clear_sums(thread mx_sums &sums)
     }
 }
 
-inline void mx_add_products(thread mx_sums &sums, threadgroup const mx_tile_item *a,
-                            threadgroup const mx_tile_item *b, uint thread_index)
+MX_INLINE void mx_add_products(thread mx_sums &sums, threadgroup const mx_tile_item *a,
+                               threadgroup const mx_tile_item *b, uint thread_index)
 {
     const uint simdgroup = thread_index / 32;
     a += simdgroup / 2 * MX_PART * MX_A_ROW;
@@ -109,9 +109,9 @@ inline void mx_add_products(thread mx_sums &sums, threadgroup const mx_tile_item
 
 /* Eight rows of a SIMD-group's part at a time go through threadgroup memory, where every lane
  * can read them.  The tiles are no longer needed. */
-inline void mx_store_sums(thread mx_sums &sums, threadgroup mx_tile_item *tiles,
-                          device mx_item *to, uint stride, uint rows, uint columns,
-                          uint thread_index)
+MX_INLINE void mx_store_sums(thread mx_sums &sums, threadgroup mx_tile_item *tiles,
+                             device mx_item *to, uint stride, uint rows, uint columns,
+                             uint thread_index)
 {
     const uint simdgroup = thread_index / 32, lane = thread_index % 32;
     const uint row = simdgroup / 2 * MX_PART, column = simdgroup % 2 * MX_PART + lane % MX_PART;
@@ -139,7 +139,7 @@ struct mx_sums {
     mx_sum of[MX_DOWN][MX_ACROSS];
 };
 
-inline void mx_clear_sums(thread mx_sums &sums)
+MX_INLINE void mx_clear_sums(thread mx_sums &sums)
 {
     MX_UNROLL
     for (uint r = 0; r < MX_DOWN; r++) {
@@ -149,7 +149,7 @@ inline void mx_clear_sums(thread mx_sums &sums)
     }
 }
 
-inline mx_sum mx_product(mx_sum a, mx_sum b)
+MX_INLINE mx_sum mx_product(mx_sum a, mx_sum b)
 {
 #if MX_IS_COMPLEX
     return mx_sum(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
@@ -158,8 +158,8 @@ inline mx_sum mx_product(mx_sum a, mx_sum b)
 #endif
 }
 
-inline void mx_add_products(thread mx_sums &sums, threadgroup const mx_tile_item *a,
-                            threadgroup const mx_tile_item *b, uint thread_index)
+MX_INLINE void mx_add_products(thread mx_sums &sums, threadgroup const mx_tile_item *a,
+                               threadgroup const mx_tile_item *b, uint thread_index)
 {
     a += thread_index / 16 * MX_A_ROW;
     b += thread_index % 16;
@@ -179,8 +179,9 @@ inline void mx_add_products(thread mx_sums &sums, threadgroup const mx_tile_item
     }
 }
 
-inline void mx_store_sums(thread mx_sums &sums, threadgroup mx_tile_item *, device mx_item *to,
-                          uint stride, uint rows, uint columns, uint thread_index)
+MX_INLINE void mx_store_sums(thread mx_sums &sums, threadgroup mx_tile_item *,
+                             device mx_item *to, uint stride, uint rows, uint columns,
+                             uint thread_index)
 {
     MX_UNROLL
     for (uint r = 0; r < MX_DOWN; r++) {

@@ -15,35 +15,35 @@
 
 #ifndef MX_HAS_VOTE
 /* Which lanes say yes.  All lanes must call it. */
-inline uint mx_vote(bool yes) { return uint(ulong(simd_ballot(yes))); }
-inline void mx_pause() {} /* of a thread that waits for another threadgroup */
+MX_INLINE uint mx_vote(bool yes) { return uint(ulong(simd_ballot(yes))); }
+MX_INLINE void mx_pause() {} /* of a thread that waits for another threadgroup */
 #endif
 
 struct mx_radix_add {
-    template <typename T> static T apply(T a, T b) { return a + b; }
+    template <typename T> static MX_INLINE T apply(T a, T b) { return a + b; }
 };
 
 /* -- Keys --------------------------------------------------------------------------------- *
  * Unsigned integers in NumPy's order: NaN is last, and zeros of both signs are equal. */
 
-inline uint mx_radix_key(bool a) { return a; }
-inline uint mx_radix_key(uchar a) { return a; }
-inline uint mx_radix_key(ushort a) { return a; }
-inline uint mx_radix_key(uint a) { return a; }
-inline ulong mx_radix_key(ulong a) { return a; }
-inline uint mx_radix_key(char a) { return uint(int(a) + 128); }
-inline uint mx_radix_key(short a) { return uint(int(a) + 32768); }
-inline uint mx_radix_key(int a) { return uint(a) ^ 0x80000000u; }
-inline ulong mx_radix_key(long a) { return ulong(a) ^ 0x8000000000000000ul; }
-inline uint mx_radix_key(half a) { return mx_isnan(a) ? 0xffffu : uint(mx_rank(a) + 32768); }
+MX_INLINE uint mx_radix_key(bool a) { return a; }
+MX_INLINE uint mx_radix_key(uchar a) { return a; }
+MX_INLINE uint mx_radix_key(ushort a) { return a; }
+MX_INLINE uint mx_radix_key(uint a) { return a; }
+MX_INLINE ulong mx_radix_key(ulong a) { return a; }
+MX_INLINE uint mx_radix_key(char a) { return uint(int(a) + 128); }
+MX_INLINE uint mx_radix_key(short a) { return uint(int(a) + 32768); }
+MX_INLINE uint mx_radix_key(int a) { return uint(a) ^ 0x80000000u; }
+MX_INLINE ulong mx_radix_key(long a) { return ulong(a) ^ 0x8000000000000000ul; }
+MX_INLINE uint mx_radix_key(half a) { return mx_isnan(a) ? 0xffffu : uint(mx_rank(a) + 32768); }
 /* -- also for double, where there is one -- */
-inline auto mx_radix_key(float a) -> decltype(mx_radix_key(mx_rank(a)))
+MX_INLINE auto mx_radix_key(float a) -> decltype(mx_radix_key(mx_rank(a)))
 {
     return mx_isnan(a) ? ~decltype(mx_radix_key(mx_rank(a)))(0) : mx_radix_key(mx_rank(a));
 }
 /* -- end of the functions for double -- */
 
-inline uint mx_radix_digit(mx_item a, uint pass)
+MX_INLINE uint mx_radix_digit(mx_item a, uint pass)
 {
     return uint(mx_radix_key(a) >> (8 * pass)) & (MX_DIGITS - 1);
 }
@@ -62,16 +62,22 @@ inline uint mx_radix_digit(mx_item a, uint pass)
 
 struct mx_radix_words {
     uint rows, tiles, passes;
-    long count(uint row, uint pass) const { return (long(row) * passes + pass) * MX_DIGITS; }
-    long begun(uint row, uint pass) const { return count(rows, 0) + long(row) * passes + pass; }
-    long state(uint row, uint tile, uint pass) const
+    MX_INLINE long count(uint row, uint pass) const
+    {
+        return (long(row) * passes + pass) * MX_DIGITS;
+    }
+    MX_INLINE long begun(uint row, uint pass) const
+    {
+        return count(rows, 0) + long(row) * passes + pass;
+    }
+    MX_INLINE long state(uint row, uint tile, uint pass) const
     {
         return begun(rows, 0) +
                ((long(pass % 2) * rows + row) * tiles + tile) * long(MX_DIGITS);
     }
 };
 
-inline mx_radix_words mx_find_radix_words(constant long *args)
+MX_INLINE mx_radix_words mx_find_radix_words(constant long *args)
 {
     mx_radix_words words;
     words.rows = uint(args[1]);
@@ -167,9 +173,9 @@ struct mx_radix_tile {
 };
 
 /* Takes the next tile of a row, and zeroes the counts.  All threads must call it. */
-inline mx_radix_tile mx_radix_begin(device atomic_uint *words,
-                                    threadgroup mx_radix_shared &shared, constant long *args,
-                                    uint row, uint thread_index)
+MX_INLINE mx_radix_tile mx_radix_begin(device atomic_uint *words,
+                                       threadgroup mx_radix_shared &shared, constant long *args,
+                                       uint row, uint thread_index)
 {
     mx_radix_tile tile;
     tile.layout = mx_find_radix_words(args);
@@ -196,8 +202,9 @@ inline mx_radix_tile mx_radix_begin(device atomic_uint *words,
 
 /* Loads the items of a thread, stores their digits in `slots`, and counts them.  Items beyond
  * the end of the row have the last digit, and come after all others. */
-inline void mx_radix_load(device const mx_item *from, thread const mx_radix_tile &tile,
-                          threadgroup uint *counts, thread mx_item *items, thread uint *slots)
+MX_INLINE void mx_radix_load(device const mx_item *from, thread const mx_radix_tile &tile,
+                             threadgroup uint *counts, thread mx_item *items,
+                             thread uint *slots)
 {
     from += tile.first + tile.begin;
     MX_UNROLL
@@ -216,8 +223,8 @@ inline void mx_radix_load(device const mx_item *from, thread const mx_radix_tile
  * it.  The last tile counts what is beyond the end of the row, but no other tile reads that.
  * Replaces the counts of SIMD-groups by their first places in the tile, and stores where
  * the items of the digit go if the tiles before have none.  All threads must call it. */
-inline uint mx_radix_publish(device atomic_uint *words, threadgroup mx_radix_shared &shared,
-                             thread const mx_radix_tile &tile, uint digit)
+MX_INLINE uint mx_radix_publish(device atomic_uint *words, threadgroup mx_radix_shared &shared,
+                                thread const mx_radix_tile &tile, uint digit)
 {
     uint in_tile = 0;
     MX_UNROLL
@@ -242,7 +249,7 @@ inline uint mx_radix_publish(device atomic_uint *words, threadgroup mx_radix_sha
 }
 
 /* Returns the lanes that have the same digit.  All lanes must call it. */
-inline uint mx_match(uint digit)
+MX_INLINE uint mx_match(uint digit)
 {
     uint lanes = ~0u;
     MX_UNROLL
@@ -255,7 +262,7 @@ inline uint mx_match(uint digit)
 }
 
 /* Replaces the digits of a thread's items in `slots` by their places in the tile. */
-inline void mx_radix_rank(thread uint *slots, threadgroup uint *counts, uint lane)
+MX_INLINE void mx_radix_rank(thread uint *slots, threadgroup uint *counts, uint lane)
 {
     MX_UNROLL
     for (uint k = 0; k < MX_RADIX_SHARE; k++) {
@@ -271,8 +278,8 @@ inline void mx_radix_rank(thread uint *slots, threadgroup uint *counts, uint lan
 
 /* Returns how many items of a digit the tiles before this one have.  It loads the words of
  * several tiles at a time, because each load takes long. */
-inline uint mx_count_before(device atomic_uint *words, mx_radix_words layout, uint row,
-                            uint tile, uint pass, uint digit)
+MX_INLINE uint mx_count_before(device atomic_uint *words, mx_radix_words layout, uint row,
+                               uint tile, uint pass, uint digit)
 {
     const long first = layout.state(row, 0, pass) + digit;
     uint sum = 0;
@@ -303,8 +310,9 @@ inline uint mx_count_before(device atomic_uint *words, mx_radix_words layout, ui
 
 /* Adds the items of a digit in the tiles before to its place, and publishes how many there are
  * up to this tile. */
-inline void mx_radix_add_before(device atomic_uint *words, threadgroup mx_radix_shared &shared,
-                                thread const mx_radix_tile &tile, uint in_tile, uint digit)
+MX_INLINE void mx_radix_add_before(device atomic_uint *words,
+                                   threadgroup mx_radix_shared &shared,
+                                   thread const mx_radix_tile &tile, uint in_tile, uint digit)
 {
     if (tile.number == 0)
         return;
@@ -316,10 +324,10 @@ inline void mx_radix_add_before(device atomic_uint *words, threadgroup mx_radix_
 }
 
 /* Moves the places of the items of a tile to their targets.  All threads must call it. */
-inline void mx_radix_move_places(device const uint *from, device uint *to, device long *last,
-                                 threadgroup uint *moved, thread const mx_radix_tile &tile,
-                                 thread const uint *slots, thread const uint *targets,
-                                 uint thread_index)
+MX_INLINE void mx_radix_move_places(device const uint *from, device uint *to, device long *last,
+                                    threadgroup uint *moved, thread const mx_radix_tile &tile,
+                                    thread const uint *slots, thread const uint *targets,
+                                    uint thread_index)
 {
     threadgroup_barrier(mem_flags::mem_threadgroup);
     MX_UNROLL
@@ -347,10 +355,11 @@ inline void mx_radix_move_places(device const uint *from, device uint *to, devic
  * the grid, which counts tiles of a row, and rows.  Places are words, which the first pass
  * makes, and 64-bit numbers after the last pass. */
 template <bool has_places>
-inline void mx_radix_move(device const mx_item *from, device const uint *from_places,
-                          device mx_item *to, device uint *to_places, device long *last_places,
-                          device atomic_uint *words, threadgroup mx_radix_shared &shared,
-                          constant long *args, uint row, uint thread_index)
+MX_INLINE void mx_radix_move(device const mx_item *from, device const uint *from_places,
+                             device mx_item *to, device uint *to_places,
+                             device long *last_places, device atomic_uint *words,
+                             threadgroup mx_radix_shared &shared, constant long *args, uint row,
+                             uint thread_index)
 {
     mx_item items[MX_RADIX_SHARE];
     uint slots[MX_RADIX_SHARE], targets[MX_RADIX_SHARE];

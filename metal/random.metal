@@ -10,7 +10,7 @@
  */
 
 /* The upper half of a product, which not every version of Metal provides for 64 bits. */
-inline ulong mx_multiply_high(ulong a, ulong b)
+MX_INLINE ulong mx_multiply_high(ulong a, ulong b)
 {
     ulong a_low = a & 0xffffffffu, a_high = a >> 32;
     ulong b_low = b & 0xffffffffu, b_high = b >> 32;
@@ -19,7 +19,7 @@ inline ulong mx_multiply_high(ulong a, ulong b)
     return a_high * b_high + (middle >> 32) + (other >> 32);
 }
 
-inline ulong4 mx_philox(ulong4 counter, ulong2 key)
+MX_INLINE ulong4 mx_philox(ulong4 counter, ulong2 key)
 {
     const ulong m0 = 0xd2e7470ee14c6c93ul, m1 = 0xca5a826395121157ul;
     for (int round = 0; round < 10; round++) {
@@ -30,7 +30,7 @@ inline ulong4 mx_philox(ulong4 counter, ulong2 key)
     return counter;
 }
 
-inline ulong4 mx_advance(ulong4 counter, ulong steps)
+MX_INLINE ulong4 mx_advance(ulong4 counter, ulong steps)
 {
     counter.x += steps;
     ulong carry = counter.x < steps;
@@ -54,14 +54,14 @@ inline ulong4 mx_advance(ulong4 counter, ulong steps)
 #define MX_LEFT   10
 
 /* The number of a threadgroup in the whole grid. */
-inline uint mx_find_group(uint3 group, constant long *args)
+MX_INLINE uint mx_find_group(uint3 group, constant long *args)
 {
     constant long *origin = args + MX_LEFT + args[MX_N_LEFT];
     return group.x + uint(origin[0]);
 }
 
 /* The four words of a block.  NumPy increments the counter before it encrypts. */
-inline ulong4 mx_random_words(constant long *args, long block)
+MX_INLINE ulong4 mx_random_words(constant long *args, long block)
 {
     ulong2 key = ulong2(ulong(args[0]), ulong(args[1]));
     ulong4 counter = ulong4(ulong(args[2]), ulong(args[3]), ulong(args[4]), ulong(args[5]));
@@ -71,7 +71,7 @@ inline ulong4 mx_random_words(constant long *args, long block)
 /* -- Elements --------------------------------------------------------------------------- */
 
 struct mx_integer {
-    static ulong apply(ulong bits, constant long *args)
+    static MX_INLINE ulong apply(ulong bits, constant long *args)
     {
         return ulong(args[MX_LEAST]) + (bits >> ulong(args[MX_SHIFT]));
     }
@@ -79,7 +79,7 @@ struct mx_integer {
 
 /* A number in [0, 1) made of 24 bits of a half. */
 struct mx_single {
-    static float apply(ulong bits, constant long *)
+    static MX_INLINE float apply(ulong bits, constant long *)
     {
         return float(uint(bits) >> 8) * (1.0f / 16777216.0f);
     }
@@ -87,7 +87,7 @@ struct mx_single {
 
 /* The bits of a double in [0, 1), which is 53 bits of a word times 2**-53. */
 struct mx_double {
-    static ulong apply(ulong bits, constant long *)
+    static MX_INLINE ulong apply(ulong bits, constant long *)
     {
         const ulong mantissa = bits >> 11;
         if (mantissa == 0)
@@ -100,7 +100,8 @@ struct mx_double {
 
 /* The words that are left come first.  Then each thread makes the elements of one block. */
 template <typename Element, typename T>
-inline void mx_fill_from_words(device T *to, constant long *args, uint group, uint thread_index)
+MX_INLINE void mx_fill_from_words(device T *to, constant long *args, uint group,
+                                  uint thread_index)
 {
     const long block = long(group) * MX_THREADS + thread_index, left = args[MX_N_LEFT];
     if (block == 0)
@@ -116,8 +117,8 @@ inline void mx_fill_from_words(device T *to, constant long *args, uint group, ui
 
 /* The same for halves.  The lower half of a word comes first. */
 template <typename Element, typename T>
-inline void mx_fill_from_halves(device T *to, constant long *args, uint group,
-                                uint thread_index)
+MX_INLINE void mx_fill_from_halves(device T *to, constant long *args, uint group,
+                                   uint thread_index)
 {
     const long block = long(group) * MX_THREADS + thread_index, left = args[MX_N_LEFT];
     if (block == 0)
@@ -190,30 +191,30 @@ kernel void mx_random_singles(device float *to [[buffer(0)]], constant long *arg
 #define MX_PCG_HALF    13
 #define MX_PCG_ORIGIN  14
 
-inline ulong2 mx_multiply_wide(ulong2 a, ulong2 b)
+MX_INLINE ulong2 mx_multiply_wide(ulong2 a, ulong2 b)
 {
     return ulong2(a.x * b.x, mx_multiply_high(a.x, b.x) + a.x * b.y + a.y * b.x);
 }
 
-inline ulong2 mx_add_wide(ulong2 a, ulong2 b)
+MX_INLINE ulong2 mx_add_wide(ulong2 a, ulong2 b)
 {
     const ulong low = a.x + b.x;
     return ulong2(low, a.y + b.y + ulong(low < a.x));
 }
 
-inline ulong2 mx_step_wide(ulong2 state, ulong2 factor, ulong2 plus)
+MX_INLINE ulong2 mx_step_wide(ulong2 state, ulong2 factor, ulong2 plus)
 {
     return mx_add_wide(mx_multiply_wide(factor, state), plus);
 }
 
-inline ulong2 mx_read_wide(constant long *args, int first)
+MX_INLINE ulong2 mx_read_wide(constant long *args, int first)
 {
     return ulong2(ulong(args[first]), ulong(args[first + 1]));
 }
 
 /* The state after a number of steps.  Each round doubles the steps that factor and plus make.
  */
-inline ulong2 mx_advance_pcg(ulong2 state, ulong2 plus, ulong steps)
+MX_INLINE ulong2 mx_advance_pcg(ulong2 state, ulong2 plus, ulong steps)
 {
     ulong2 factor = ulong2(0x4385df649fccf645ul, 0x2360ed051fc65da4ul);
     for (; steps > 0; steps >>= 1) {
@@ -225,7 +226,7 @@ inline ulong2 mx_advance_pcg(ulong2 state, ulong2 plus, ulong steps)
     return state;
 }
 
-inline ulong mx_hash_pcg(ulong2 state)
+MX_INLINE ulong mx_hash_pcg(ulong2 state)
 {
     const ulong bits = state.x ^ state.y, shift = state.y >> 58;
     return bits >> shift | bits << ((64 - shift) & 63);
@@ -234,7 +235,8 @@ inline ulong mx_hash_pcg(ulong2 state)
 /* Each thread makes the elements of every word whose number is its own plus a multiple of the
  * number of threads, so that adjacent threads write adjacent elements. */
 template <typename Element, typename T, int halves>
-inline void mx_fill_from_pcg(device T *to, constant long *args, uint group, uint thread_index)
+MX_INLINE void mx_fill_from_pcg(device T *to, constant long *args, uint group,
+                                uint thread_index)
 {
     const long left = args[MX_PCG_LEFT], threads = args[MX_PCG_THREADS];
     const long first = long(group + uint(args[MX_PCG_ORIGIN])) * MX_THREADS + thread_index;

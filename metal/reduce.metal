@@ -7,32 +7,32 @@
 /* -- Values of other lanes ----------------------------------------------------------------- *
  * All types travel as mx_words, which every GPU can exchange. */
 
-inline uint mx_word_above(uint a, uint step) { return simd_shuffle_down(a, ushort(step)); }
-inline uint2 mx_word_above(uint2 a, uint step)
+MX_INLINE uint mx_word_above(uint a, uint step) { return simd_shuffle_down(a, ushort(step)); }
+MX_INLINE uint2 mx_word_above(uint2 a, uint step)
 {
     return uint2(mx_word_above(a.x, step), mx_word_above(a.y, step));
 }
-inline uint4 mx_word_above(uint4 a, uint step)
+MX_INLINE uint4 mx_word_above(uint4 a, uint step)
 {
     return uint4(mx_word_above(a.x, step), mx_word_above(a.y, step), mx_word_above(a.z, step),
                  mx_word_above(a.w, step));
 }
-inline uint mx_word_below(uint a, uint step) { return simd_shuffle_up(a, ushort(step)); }
-inline uint2 mx_word_below(uint2 a, uint step)
+MX_INLINE uint mx_word_below(uint a, uint step) { return simd_shuffle_up(a, ushort(step)); }
+MX_INLINE uint2 mx_word_below(uint2 a, uint step)
 {
     return uint2(mx_word_below(a.x, step), mx_word_below(a.y, step));
 }
-inline uint4 mx_word_below(uint4 a, uint step)
+MX_INLINE uint4 mx_word_below(uint4 a, uint step)
 {
     return uint4(mx_word_below(a.x, step), mx_word_below(a.y, step), mx_word_below(a.z, step),
                  mx_word_below(a.w, step));
 }
-inline uint mx_word_of(uint a, uint lane) { return simd_shuffle(a, ushort(lane)); }
-inline uint2 mx_word_of(uint2 a, uint lane)
+MX_INLINE uint mx_word_of(uint a, uint lane) { return simd_shuffle(a, ushort(lane)); }
+MX_INLINE uint2 mx_word_of(uint2 a, uint lane)
 {
     return uint2(mx_word_of(a.x, lane), mx_word_of(a.y, lane));
 }
-inline uint4 mx_word_of(uint4 a, uint lane)
+MX_INLINE uint4 mx_word_of(uint4 a, uint lane)
 {
     return uint4(mx_word_of(a.x, lane), mx_word_of(a.y, lane), mx_word_of(a.z, lane),
                  mx_word_of(a.w, lane));
@@ -40,15 +40,15 @@ inline uint4 mx_word_of(uint4 a, uint lane)
 
 /* Return the value of the lane that is `step` lanes above or below, and that of a lane.  All
  * lanes must call them. */
-template <typename T> inline T mx_from_above(T a, uint step)
+template <typename T> MX_INLINE T mx_from_above(T a, uint step)
 {
     return mx_words<T>::unpack(mx_word_above(mx_words<T>::pack(a), step));
 }
-template <typename T> inline T mx_from_below(T a, uint step)
+template <typename T> MX_INLINE T mx_from_below(T a, uint step)
 {
     return mx_words<T>::unpack(mx_word_below(mx_words<T>::pack(a), step));
 }
-template <typename T> inline T mx_from_lane(T a, uint lane)
+template <typename T> MX_INLINE T mx_from_lane(T a, uint lane)
 {
     return mx_words<T>::unpack(mx_word_of(mx_words<T>::pack(a), lane));
 }
@@ -59,13 +59,14 @@ template <typename T> inline T mx_from_lane(T a, uint lane)
 /* Adds to a running result.  A compensated sum (Kahan, Further remarks on reducing truncation
  * errors, 1965) keeps in `rest` what the last addition rounded off. */
 template <bool compensates> struct mx_running {
-    template <typename Op, typename T> static T apply(T before, T value, thread T *)
+    template <typename Op, typename T> static MX_INLINE T apply(T before, T value, thread T *)
     {
         return Op::apply(before, value);
     }
 };
 template <> struct mx_running<true> {
-    template <typename Op, typename T> static T apply(T before, T value, thread T *rest)
+    template <typename Op, typename T> static MX_INLINE T apply(T before, T value,
+                                                                thread T *rest)
     {
         const T wanted = mx_subtract(value, *rest), sum = Op::apply(before, wanted);
         const T missing = mx_subtract(mx_subtract(sum, before), wanted);
@@ -77,8 +78,8 @@ template <> struct mx_running<true> {
 /* Combines them as a tree, and changes the thread's result once.  A sum or product that is
  * finite at the end was finite all along, so the conditions are only looked for otherwise. */
 template <typename Op, uint n, uint stride, bool reports, bool compensates, typename T>
-inline void mx_fold(thread T *mine, thread T *rest, thread const T *batch, bool is_first,
-                    thread uint *met)
+MX_INLINE void mx_fold(thread T *mine, thread T *rest, thread const T *batch, bool is_first,
+                       thread uint *met)
 {
     T tree[2 * n];
     MX_UNROLL
@@ -104,7 +105,7 @@ inline void mx_fold(thread T *mine, thread T *rest, thread const T *batch, bool 
 
 /* Combines the values of `lanes` adjacent lanes, a power of two, by Op::apply. */
 template <typename Op, uint lanes, typename T>
-inline T mx_join_lanes(T mine, uint y, uint n, thread uint *met)
+MX_INLINE T mx_join_lanes(T mine, uint y, uint n, thread uint *met)
 {
     for (uint step = lanes / 2; step > 0; step /= 2) {
         T other = mx_from_above(mine, step);
@@ -119,18 +120,18 @@ inline T mx_join_lanes(T mine, uint y, uint n, thread uint *met)
 
 /* Whether both of two flags are set. */
 struct mx_both {
-    static uint apply(uint a, uint b) { return a & b; }
+    static MX_INLINE uint apply(uint a, uint b) { return a & b; }
 };
 
 /* Returns how many lanes of a SIMD-group have a value, if n threads have one. */
-inline uint mx_lanes_of(uint n, uint simdgroup)
+MX_INLINE uint mx_lanes_of(uint n, uint simdgroup)
 {
     return n > simdgroup * MX_LANES ? n - simdgroup * MX_LANES : 0u;
 }
 
 /* Combines the values of a threadgroup.  `shared` has MX_SIMDGROUPS elements. */
 template <typename Op, typename T>
-inline T mx_join(threadgroup T *shared, T mine, uint thread_index, uint n, thread uint *met)
+MX_INLINE T mx_join(threadgroup T *shared, T mine, uint thread_index, uint n, thread uint *met)
 {
     const uint lane = thread_index % MX_LANES, simdgroup = thread_index / MX_LANES;
     mine = mx_join_lanes<Op, MX_LANES>(mine, lane, mx_lanes_of(n, simdgroup), met);
@@ -145,8 +146,8 @@ inline T mx_join(threadgroup T *shared, T mine, uint thread_index, uint n, threa
 
 /* Combines the values of columns of `height` threads.  `width` columns lie side by side. */
 template <typename Op, typename T>
-inline T mx_join_columns(threadgroup T *shared, T mine, uint thread_index, uint y, uint width,
-                         uint height, uint n, thread uint *met)
+MX_INLINE T mx_join_columns(threadgroup T *shared, T mine, uint thread_index, uint y,
+                            uint width, uint height, uint n, thread uint *met)
 {
     shared[thread_index] = mine;
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -166,18 +167,18 @@ inline T mx_join_columns(threadgroup T *shared, T mine, uint thread_index, uint 
 
 /* Whether a search for the maximum or the minimum prefers a to b.  It finds the first NaN, if
  * there is one. */
-template <typename T> inline bool mx_is_above(T a, T b)
+template <typename T> MX_INLINE bool mx_is_above(T a, T b)
 {
     return !mx_isnan(b) && (mx_isnan(a) || mx_less(b, a));
 }
-template <typename T> inline bool mx_is_below(T a, T b)
+template <typename T> MX_INLINE bool mx_is_below(T a, T b)
 {
     return !mx_isnan(b) && (mx_isnan(a) || mx_less(a, b));
 }
 
 /* Whether another value replaces this one: it is better, or as good and before it. */
 template <bool is_most, typename T, typename I>
-inline bool mx_replaces(T other, I other_index, T mine, I index)
+MX_INLINE bool mx_replaces(T other, I other_index, T mine, I index)
 {
     bool is_better = is_most ? mx_is_above(other, mine) : mx_is_below(other, mine);
     bool is_worse = is_most ? mx_is_above(mine, other) : mx_is_below(mine, other);
@@ -186,7 +187,7 @@ inline bool mx_replaces(T other, I other_index, T mine, I index)
 
 /* Like mx_join_lanes, mx_join and mx_join_columns, for a value and its index. */
 template <bool is_most, uint lanes, typename T, typename I>
-inline void mx_join_index_lanes(thread T *mine, thread I *index, uint y, uint n)
+MX_INLINE void mx_join_index_lanes(thread T *mine, thread I *index, uint y, uint n)
 {
     for (uint step = lanes / 2; step > 0; step /= 2) {
         T other = mx_from_above(*mine, step);
@@ -200,8 +201,8 @@ inline void mx_join_index_lanes(thread T *mine, thread I *index, uint y, uint n)
 }
 
 template <bool is_most, typename T, typename I>
-inline void mx_join_indices(threadgroup T *shared, threadgroup I *indices, thread T *mine,
-                            thread I *index, uint thread_index, uint n)
+MX_INLINE void mx_join_indices(threadgroup T *shared, threadgroup I *indices, thread T *mine,
+                               thread I *index, uint thread_index, uint n)
 {
     const uint lane = thread_index % MX_LANES, simdgroup = thread_index / MX_LANES;
     mx_join_index_lanes<is_most, MX_LANES>(mine, index, lane, mx_lanes_of(n, simdgroup));
@@ -219,9 +220,9 @@ inline void mx_join_indices(threadgroup T *shared, threadgroup I *indices, threa
 }
 
 template <bool is_most, typename T, typename I>
-inline void mx_join_index_columns(threadgroup T *shared, threadgroup I *indices, thread T *mine,
-                                  thread I *index, uint thread_index, uint y, uint width,
-                                  uint height, uint n)
+MX_INLINE void mx_join_index_columns(threadgroup T *shared, threadgroup I *indices,
+                                     thread T *mine, thread I *index, uint thread_index, uint y,
+                                     uint width, uint height, uint n)
 {
     shared[thread_index] = *mine;
     indices[thread_index] = *index;
@@ -242,7 +243,7 @@ inline void mx_join_index_columns(threadgroup T *shared, threadgroup I *indices,
 /* Searches a batch of n values, which are `stride` apart.  Returns the number of the first
  * extreme if the thread's value is replaced by it, and otherwise n. */
 template <bool is_most, uint n, uint stride, typename T>
-inline uint mx_fold_index(thread T *mine, thread const T *batch, bool is_first)
+MX_INLINE uint mx_fold_index(thread T *mine, thread const T *batch, bool is_first)
 {
     T tree[2 * n];
     MX_UNROLL
@@ -273,7 +274,7 @@ inline uint mx_fold_index(thread T *mine, thread const T *batch, bool is_first)
 
 /* For each group of `lanes` adjacent lanes, a power of two, whose numbers are y. */
 template <typename Op, uint lanes, typename T>
-inline T mx_scan_lanes(T mine, uint y, uint lane, thread T *all)
+MX_INLINE T mx_scan_lanes(T mine, uint y, uint lane, thread T *all)
 {
     for (uint step = 1; step < lanes; step *= 2) {
         T before = mx_from_below(mine, step);
@@ -286,7 +287,7 @@ inline T mx_scan_lanes(T mine, uint y, uint lane, thread T *all)
 
 /* For a threadgroup.  `shared` has MX_SIMDGROUPS elements. */
 template <typename Op, typename T>
-inline T mx_scan(threadgroup T *shared, T mine, uint thread_index, thread T *all)
+MX_INLINE T mx_scan(threadgroup T *shared, T mine, uint thread_index, thread T *all)
 {
     const uint lane = thread_index % MX_LANES, simdgroup = thread_index / MX_LANES;
     T total, before = mx_scan_lanes<Op, MX_LANES>(mine, lane, lane, &total);
@@ -305,4 +306,4 @@ inline T mx_scan(threadgroup T *shared, T mine, uint thread_index, thread T *all
 }
 
 /* The condition of a scan, by two bits: whether all elements are finite, and all results. */
-inline uint mx_met_scan(uint bits) { return bits == 1 ? MX_OVERFLOW : 0u; }
+MX_INLINE uint mx_met_scan(uint bits) { return bits == 1 ? MX_OVERFLOW : 0u; }

@@ -15,46 +15,50 @@ using namespace metal;
 #pragma METAL fp contract(off)
 #endif
 
+/* All functions of kernels.  Apple's compiler has made calls of functions that were only
+ * `inline`, in which arrays of matrices lost columns. */
+#define MX_INLINE METAL_FUNC
+
 /* -- Representation of floating-point numbers --------------------------------------- */
 
-template <typename T> inline bool mx_isnan(T) { return false; } /* integers and bool */
-template <typename T> inline bool mx_isinf(T) { return false; }
-template <typename T> inline bool mx_isfinite(T) { return true; }
+template <typename T> MX_INLINE bool mx_isnan(T) { return false; } /* integers and bool */
+template <typename T> MX_INLINE bool mx_isinf(T) { return false; }
+template <typename T> MX_INLINE bool mx_isfinite(T) { return true; }
 
-#define MX_BITS(T, U, EXPONENT, SIGN)                                               \
-    inline bool mx_isnan(T a) { return U(as_type<U>(a) & U(~SIGN)) > EXPONENT; }    \
-    inline bool mx_isinf(T a) { return U(as_type<U>(a) & U(~SIGN)) == EXPONENT; }   \
-    inline bool mx_isfinite(T a) { return U(as_type<U>(a) & U(~SIGN)) < EXPONENT; } \
-    inline bool mx_signbit(T a) { return (as_type<U>(a) & SIGN) != 0; }             \
-    inline T mx_copysign(T a, T b)                                                  \
-    {                                                                               \
-        return as_type<T>(U((as_type<U>(a) & U(~SIGN)) | (as_type<U>(b) & SIGN)));  \
-    }                                                                               \
-    /* Maps floats to integers in the same order.  Both zeros are 0. */             \
-    inline int mx_rank(T a)                                                         \
-    {                                                                               \
-        int magnitude = int(as_type<U>(a) & U(~SIGN));                              \
-        return mx_signbit(a) ? -magnitude : magnitude;                              \
-    }                                                                               \
-    inline T mx_nextafter(T a, T b)                                                 \
-    {                                                                               \
-        if (mx_isnan(a) || mx_isnan(b))                                             \
-            return as_type<T>(U(EXPONENT | (EXPONENT >> 1)));                       \
-        int from = mx_rank(a), to = mx_rank(b);                                     \
-        if (from == to) /* zeros of any sign: NumPy's half returns the first */     \
-            return EXPONENT == 0x7c00 ? a : b;                                      \
-        int next = from < to ? from + 1 : from - 1;                                 \
-        bool negative = next < 0 || (next == 0 && from < 0);                        \
-        return as_type<T>(U((negative ? SIGN : 0) | U(abs(next))));                 \
+#define MX_BITS(T, U, EXPONENT, SIGN)                                                  \
+    MX_INLINE bool mx_isnan(T a) { return U(as_type<U>(a) & U(~SIGN)) > EXPONENT; }    \
+    MX_INLINE bool mx_isinf(T a) { return U(as_type<U>(a) & U(~SIGN)) == EXPONENT; }   \
+    MX_INLINE bool mx_isfinite(T a) { return U(as_type<U>(a) & U(~SIGN)) < EXPONENT; } \
+    MX_INLINE bool mx_signbit(T a) { return (as_type<U>(a) & SIGN) != 0; }             \
+    MX_INLINE T mx_copysign(T a, T b)                                                  \
+    {                                                                                  \
+        return as_type<T>(U((as_type<U>(a) & U(~SIGN)) | (as_type<U>(b) & SIGN)));     \
+    }                                                                                  \
+    /* Maps floats to integers in the same order.  Both zeros are 0. */                \
+    MX_INLINE int mx_rank(T a)                                                         \
+    {                                                                                  \
+        int magnitude = int(as_type<U>(a) & U(~SIGN));                                 \
+        return mx_signbit(a) ? -magnitude : magnitude;                                 \
+    }                                                                                  \
+    MX_INLINE T mx_nextafter(T a, T b)                                                 \
+    {                                                                                  \
+        if (mx_isnan(a) || mx_isnan(b))                                                \
+            return as_type<T>(U(EXPONENT | (EXPONENT >> 1)));                          \
+        int from = mx_rank(a), to = mx_rank(b);                                        \
+        if (from == to) /* zeros of any sign: NumPy's half returns the first */        \
+            return EXPONENT == 0x7c00 ? a : b;                                         \
+        int next = from < to ? from + 1 : from - 1;                                    \
+        bool negative = next < 0 || (next == 0 && from < 0);                           \
+        return as_type<T>(U((negative ? SIGN : 0) | U(abs(next))));                    \
     }
 
 MX_BITS(float, uint, 0x7f800000u, 0x80000000u)
 MX_BITS(half, ushort, 0x7c00, 0x8000)
 
 /* -- also for double, where there is one -- */
-inline bool mx_isnan(float2 a) { return mx_isnan(a.x) || mx_isnan(a.y); }
-inline bool mx_isinf(float2 a) { return mx_isinf(a.x) || mx_isinf(a.y); }
-inline bool mx_isfinite(float2 a) { return mx_isfinite(a.x) && mx_isfinite(a.y); }
+MX_INLINE bool mx_isnan(float2 a) { return mx_isnan(a.x) || mx_isnan(a.y); }
+MX_INLINE bool mx_isinf(float2 a) { return mx_isinf(a.x) || mx_isinf(a.y); }
+MX_INLINE bool mx_isfinite(float2 a) { return mx_isfinite(a.x) && mx_isfinite(a.y); }
 /* -- end of the functions for double -- */
 
 #define MX_NAN as_type<float>(0x7fc00000u)
@@ -66,15 +70,15 @@ struct mx_parts {
     int low;
 };
 
-inline ulong mx_magnitude_bits(float a) { return as_type<uint>(a) & 0x7fffffffu; }
-inline ulong mx_magnitude_bits(half a) { return as_type<ushort>(a) & 0x7fffu; }
-inline ulong mx_exponent_unit(float)
+MX_INLINE ulong mx_magnitude_bits(float a) { return as_type<uint>(a) & 0x7fffffffu; }
+MX_INLINE ulong mx_magnitude_bits(half a) { return as_type<ushort>(a) & 0x7fffu; }
+MX_INLINE ulong mx_exponent_unit(float)
 {
     return 0x00800000ul;
 } /* the lowest bit of the exponent */
-inline ulong mx_exponent_unit(half) { return 0x0400ul; }
+MX_INLINE ulong mx_exponent_unit(half) { return 0x0400ul; }
 
-template <typename T> inline mx_parts mx_split(T a)
+template <typename T> MX_INLINE mx_parts mx_split(T a)
 {
     const ulong magnitude = mx_magnitude_bits(a), unit = mx_exponent_unit(a);
     const ulong exponent = magnitude / unit;
@@ -87,16 +91,16 @@ template <typename T> inline mx_parts mx_split(T a)
 }
 
 /* Whether a number is below the normal numbers. */
-template <typename T> inline bool mx_is_tiny(T a)
+template <typename T> MX_INLINE bool mx_is_tiny(T a)
 {
     return mx_magnitude_bits(a) < mx_exponent_unit(a);
 }
 
 /* The exponent of the least subnormal number, negated. */
-inline int mx_least_exponent(float) { return 149; }
-inline int mx_least_exponent(half) { return 24; }
+MX_INLINE int mx_least_exponent(float) { return 149; }
+MX_INLINE int mx_least_exponent(half) { return 24; }
 
-inline float mx_spacing(float a)
+MX_INLINE float mx_spacing(float a)
 {
     if (!mx_isfinite(a))
         return MX_NAN;
@@ -104,7 +108,7 @@ inline float mx_spacing(float a)
 }
 
 /* The distance to the next number above, because NumPy's half has positive spacings only. */
-inline half mx_spacing(half a)
+MX_INLINE half mx_spacing(half a)
 {
     if (!mx_isfinite(a))
         return half(MX_NAN);
@@ -113,43 +117,43 @@ inline half mx_spacing(half a)
 
 /* -- Comparison and truth ----------------------------------------------------------- */
 
-template <typename T> inline bool mx_truth(T a) { return a != T(0); }
-template <typename T> inline bool mx_equal(T a, T b) { return a == b; }
-template <typename T> inline bool mx_less(T a, T b) { return a < b; }
-template <typename T> inline bool mx_less_equal(T a, T b) { return a <= b; }
+template <typename T> MX_INLINE bool mx_truth(T a) { return a != T(0); }
+template <typename T> MX_INLINE bool mx_equal(T a, T b) { return a == b; }
+template <typename T> MX_INLINE bool mx_less(T a, T b) { return a < b; }
+template <typename T> MX_INLINE bool mx_less_equal(T a, T b) { return a <= b; }
 
 /* -- also for double, where there is one -- */
-inline bool mx_truth(float2 a) { return a.x != 0.0f || a.y != 0.0f; }
-inline bool mx_equal(float2 a, float2 b) { return a.x == b.x && a.y == b.y; }
+MX_INLINE bool mx_truth(float2 a) { return a.x != 0.0f || a.y != 0.0f; }
+MX_INLINE bool mx_equal(float2 a, float2 b) { return a.x == b.x && a.y == b.y; }
 
 /* Compares real parts first.  If they decide, no imaginary part may be NaN. */
-inline bool mx_less(float2 a, float2 b)
+MX_INLINE bool mx_less(float2 a, float2 b)
 {
     return (a.x < b.x && !mx_isnan(a.y) && !mx_isnan(b.y)) || (a.x == b.x && a.y < b.y);
 }
 
-inline bool mx_less_equal(float2 a, float2 b)
+MX_INLINE bool mx_less_equal(float2 a, float2 b)
 {
     return (a.x < b.x && !mx_isnan(a.y) && !mx_isnan(b.y)) || (a.x == b.x && a.y <= b.y);
 }
 /* -- end of the functions for double -- */
 
-template <typename T> inline T mx_maximum(T a, T b)
+template <typename T> MX_INLINE T mx_maximum(T a, T b)
 {
     return mx_less_equal(b, a) || mx_isnan(a) ? a : b;
 }
 
-template <typename T> inline T mx_minimum(T a, T b)
+template <typename T> MX_INLINE T mx_minimum(T a, T b)
 {
     return mx_less_equal(a, b) || mx_isnan(a) ? a : b;
 }
 
-template <typename T> inline T mx_fmax(T a, T b)
+template <typename T> MX_INLINE T mx_fmax(T a, T b)
 {
     return mx_less_equal(b, a) || mx_isnan(b) ? a : b;
 }
 
-template <typename T> inline T mx_fmin(T a, T b)
+template <typename T> MX_INLINE T mx_fmin(T a, T b)
 {
     return mx_less_equal(a, b) || mx_isnan(b) ? a : b;
 }
@@ -158,11 +162,11 @@ template <typename T> inline T mx_fmin(T a, T b)
  * unless they run on x86-64.  So does the order of the bits, in which no number is zero. */
 #ifndef MX_X86
 #define MX_EXTREME(name, FIRST, OTHER, ORDER)                                                  \
-    inline float name(float a, float b)                                                        \
+    MX_INLINE float name(float a, float b)                                                     \
     {                                                                                          \
         return mx_isnan(FIRST) || (!mx_isnan(OTHER) && mx_order(a) ORDER mx_order(b)) ? a : b; \
     }
-inline int mx_order(float a)
+MX_INLINE int mx_order(float a)
 {
     const int bits = as_type<int>(a);
     return bits ^ (bits >> 31 & 0x7fffffff);
@@ -175,20 +179,20 @@ MX_EXTREME(mx_fmin, b, a, <=)
 
 /* -- Integers and bool --------------------------------------------------------------- */
 
-inline bool mx_add(bool a, bool b) { return a || b; }
-inline bool mx_multiply(bool a, bool b) { return a && b; }
-inline bool mx_absolute(bool a) { return a; }
-inline bool mx_invert(bool a) { return !a; }
-inline bool mx_floor(bool a) { return a; }
-inline bool mx_ceil(bool a) { return a; }
-inline bool mx_trunc(bool a) { return a; }
+MX_INLINE bool mx_add(bool a, bool b) { return a || b; }
+MX_INLINE bool mx_multiply(bool a, bool b) { return a && b; }
+MX_INLINE bool mx_absolute(bool a) { return a; }
+MX_INLINE bool mx_invert(bool a) { return !a; }
+MX_INLINE bool mx_floor(bool a) { return a; }
+MX_INLINE bool mx_ceil(bool a) { return a; }
+MX_INLINE bool mx_trunc(bool a) { return a; }
 
 /* Functions that not every version of Metal has for all types. */
-inline long mx_lesser(long a, long b) { return a < b ? a : b; }
-inline int mx_lesser(int a, int b) { return a < b ? a : b; }
-inline uint mx_count_bits(uint a) { return popcount(a); }
-inline uint mx_count_bits(ulong a) { return popcount(uint(a)) + popcount(uint(a >> 32)); }
-inline uint mx_count_leading_zeros(ulong a)
+MX_INLINE long mx_lesser(long a, long b) { return a < b ? a : b; }
+MX_INLINE int mx_lesser(int a, int b) { return a < b ? a : b; }
+MX_INLINE uint mx_count_bits(uint a) { return popcount(a); }
+MX_INLINE uint mx_count_bits(ulong a) { return popcount(uint(a)) + popcount(uint(a >> 32)); }
+MX_INLINE uint mx_count_leading_zeros(ulong a)
 {
     const uint high = uint(a >> 32);
     return high != 0 ? clz(high) : 32u + clz(uint(a));
@@ -196,22 +200,25 @@ inline uint mx_count_leading_zeros(ulong a)
 
 /* T is the type, U its unsigned counterpart, W the unsigned type of the computation. */
 #define MX_INTEGER(T, U, W)                                                                    \
-    inline T mx_add(T a, T b) { return T(W(a) + W(b)); }                                       \
-    inline T mx_subtract(T a, T b) { return T(W(a) - W(b)); }                                  \
-    inline T mx_multiply(T a, T b) { return T(W(a) * W(b)); }                                  \
-    inline T mx_negative(T a) { return T(W(0) - W(a)); }                                       \
-    inline T mx_conjugate(T a) { return a; }                                                   \
-    inline T mx_invert(T a) { return T(~a); }                                                  \
-    inline T mx_floor(T a) { return a; }                                                       \
-    inline T mx_ceil(T a) { return a; }                                                        \
-    inline T mx_trunc(T a) { return a; }                                                       \
+    MX_INLINE T mx_add(T a, T b) { return T(W(a) + W(b)); }                                    \
+    MX_INLINE T mx_subtract(T a, T b) { return T(W(a) - W(b)); }                               \
+    MX_INLINE T mx_multiply(T a, T b) { return T(W(a) * W(b)); }                               \
+    MX_INLINE T mx_negative(T a) { return T(W(0) - W(a)); }                                    \
+    MX_INLINE T mx_conjugate(T a) { return a; }                                                \
+    MX_INLINE T mx_invert(T a) { return T(~a); }                                               \
+    MX_INLINE T mx_floor(T a) { return a; }                                                    \
+    MX_INLINE T mx_ceil(T a) { return a; }                                                     \
+    MX_INLINE T mx_trunc(T a) { return a; }                                                    \
     /* A shift by at least the width, or by a negative number, shifts out all bits. */         \
-    inline T mx_left_shift(T a, T b) { return U(b) < 8 * sizeof(T) ? T(W(a) << U(b)) : T(0); } \
-    inline T mx_right_shift(T a, T b)                                                          \
+    MX_INLINE T mx_left_shift(T a, T b)                                                        \
+    {                                                                                          \
+        return U(b) < 8 * sizeof(T) ? T(W(a) << U(b)) : T(0);                                  \
+    }                                                                                          \
+    MX_INLINE T mx_right_shift(T a, T b)                                                       \
     {                                                                                          \
         return U(b) < 8 * sizeof(T) ? T(a >> b) : a < 0 ? T(-1) : T(0);                        \
     }                                                                                          \
-    inline T mx_power(T a, T b)                                                                \
+    MX_INLINE T mx_power(T a, T b)                                                             \
     {                                                                                          \
         W result = 1, square = W(a);                                                           \
         for (U n = b < 0 ? U(0) : U(b); n != 0; n = U(n >> 1), square *= square)               \
@@ -219,9 +226,9 @@ inline uint mx_count_leading_zeros(ulong a)
                 result *= square;                                                              \
         return T(result);                                                                      \
     }                                                                                          \
-    inline U mx_magnitude(T a) { return a < 0 ? U(W(0) - W(a)) : U(a); }                       \
-    inline uchar mx_bitwise_count(T a) { return uchar(mx_count_bits(W(mx_magnitude(a)))); }    \
-    inline T mx_gcd(T a, T b)                                                                  \
+    MX_INLINE U mx_magnitude(T a) { return a < 0 ? U(W(0) - W(a)) : U(a); }                    \
+    MX_INLINE uchar mx_bitwise_count(T a) { return uchar(mx_count_bits(W(mx_magnitude(a)))); } \
+    MX_INLINE T mx_gcd(T a, T b)                                                               \
     {                                                                                          \
         U x = mx_magnitude(a), y = mx_magnitude(b);                                            \
         while (y != 0) {                                                                       \
@@ -231,7 +238,7 @@ inline uint mx_count_leading_zeros(ulong a)
         }                                                                                      \
         return T(x);                                                                           \
     }                                                                                          \
-    inline T mx_lcm(T a, T b)                                                                  \
+    MX_INLINE T mx_lcm(T a, T b)                                                               \
     {                                                                                          \
         U divisor = U(mx_gcd(a, b));                                                           \
         if (divisor == 0)                                                                      \
@@ -249,30 +256,30 @@ MX_INTEGER(uint, uint, uint)
 MX_INTEGER(ulong, ulong, ulong)
 
 /* A quotient by zero is zero.  The quotient of the least number and -1 would overflow. */
-#define MX_SIGNED(T)                                                           \
-    inline T mx_absolute(T a) { return a < 0 ? mx_negative(a) : a; }           \
-    inline T mx_sign(T a) { return T((a > 0) - (a < 0)); }                     \
-    inline T mx_reciprocal(T a) { return a == 1 || a == -1 ? a : T(0); }       \
-    inline T mx_fmod(T a, T b) { return b == 0 || b == -1 ? T(0) : T(a % b); } \
-    inline T mx_remainder(T a, T b)                                            \
-    {                                                                          \
-        T rest = mx_fmod(a, b);                                                \
-        return rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;        \
-    }                                                                          \
-    inline T mx_floor_divide(T a, T b)                                         \
-    {                                                                          \
-        if (b == 0 || b == -1)                                                 \
-            return b == 0 ? T(0) : mx_negative(a);                             \
-        return T(a / b - (a % b != 0 && (a < 0) != (b < 0)));                  \
+#define MX_SIGNED(T)                                                              \
+    MX_INLINE T mx_absolute(T a) { return a < 0 ? mx_negative(a) : a; }           \
+    MX_INLINE T mx_sign(T a) { return T((a > 0) - (a < 0)); }                     \
+    MX_INLINE T mx_reciprocal(T a) { return a == 1 || a == -1 ? a : T(0); }       \
+    MX_INLINE T mx_fmod(T a, T b) { return b == 0 || b == -1 ? T(0) : T(a % b); } \
+    MX_INLINE T mx_remainder(T a, T b)                                            \
+    {                                                                             \
+        T rest = mx_fmod(a, b);                                                   \
+        return rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;           \
+    }                                                                             \
+    MX_INLINE T mx_floor_divide(T a, T b)                                         \
+    {                                                                             \
+        if (b == 0 || b == -1)                                                    \
+            return b == 0 ? T(0) : mx_negative(a);                                \
+        return T(a / b - (a % b != 0 && (a < 0) != (b < 0)));                     \
     }
 
-#define MX_UNSIGNED(T)                                              \
-    inline T mx_absolute(T a) { return a; }                         \
-    inline T mx_sign(T a) { return T(a > 0); }                      \
-    inline T mx_reciprocal(T a) { return T(a == 1); }               \
-    inline T mx_fmod(T a, T b) { return b == 0 ? T(0) : T(a % b); } \
-    inline T mx_remainder(T a, T b) { return mx_fmod(a, b); }       \
-    inline T mx_floor_divide(T a, T b) { return b == 0 ? T(0) : T(a / b); }
+#define MX_UNSIGNED(T)                                                 \
+    MX_INLINE T mx_absolute(T a) { return a; }                         \
+    MX_INLINE T mx_sign(T a) { return T(a > 0); }                      \
+    MX_INLINE T mx_reciprocal(T a) { return T(a == 1); }               \
+    MX_INLINE T mx_fmod(T a, T b) { return b == 0 ? T(0) : T(a % b); } \
+    MX_INLINE T mx_remainder(T a, T b) { return mx_fmod(a, b); }       \
+    MX_INLINE T mx_floor_divide(T a, T b) { return b == 0 ? T(0) : T(a / b); }
 
 MX_SIGNED(char)
 MX_SIGNED(short)
@@ -285,29 +292,32 @@ MX_UNSIGNED(ulong)
 
 /* -- Real numbers: arithmetic -------------------------------------------------------- */
 
-inline int mx_exponent(long b) { return int(b < -100000L ? -100000L : mx_lesser(b, 100000L)); }
+MX_INLINE int mx_exponent(long b)
+{
+    return int(b < -100000L ? -100000L : mx_lesser(b, 100000L));
+}
 
 /* -- also for double, where there is one -- */
-inline float mx_add(float a, float b) { return a + b; }
-inline float mx_subtract(float a, float b) { return a - b; }
-inline float mx_multiply(float a, float b) { return a * b; }
-inline float mx_divide(float a, float b) { return a / b; }
-inline float mx_negative(float a) { return -a; }
-inline float mx_reciprocal(float a) { return 1.0f / a; }
-inline float mx_conjugate(float a) { return a; }
-inline float mx_absolute(float a) { return fabs(a); }
-inline float mx_fabs(float a) { return fabs(a); }
-inline float mx_sign(float a) { return a > 0 ? 1.0f : a < 0 ? -1.0f : a == 0 ? 0.0f : a; }
-inline float mx_power(float a, float b) { return precise::pow(a, b); }
-inline float mx_fmod(float a, float b) { return precise::fmod(a, b); }
-inline float mx_rint(float a) { return rint(a); }
-inline float mx_floor(float a) { return floor(a); }
-inline float mx_ceil(float a) { return ceil(a); }
-inline float mx_trunc(float a) { return trunc(a); }
+MX_INLINE float mx_add(float a, float b) { return a + b; }
+MX_INLINE float mx_subtract(float a, float b) { return a - b; }
+MX_INLINE float mx_multiply(float a, float b) { return a * b; }
+MX_INLINE float mx_divide(float a, float b) { return a / b; }
+MX_INLINE float mx_negative(float a) { return -a; }
+MX_INLINE float mx_reciprocal(float a) { return 1.0f / a; }
+MX_INLINE float mx_conjugate(float a) { return a; }
+MX_INLINE float mx_absolute(float a) { return fabs(a); }
+MX_INLINE float mx_fabs(float a) { return fabs(a); }
+MX_INLINE float mx_sign(float a) { return a > 0 ? 1.0f : a < 0 ? -1.0f : a == 0 ? 0.0f : a; }
+MX_INLINE float mx_power(float a, float b) { return precise::pow(a, b); }
+MX_INLINE float mx_fmod(float a, float b) { return precise::fmod(a, b); }
+MX_INLINE float mx_rint(float a) { return rint(a); }
+MX_INLINE float mx_floor(float a) { return floor(a); }
+MX_INLINE float mx_ceil(float a) { return ceil(a); }
+MX_INLINE float mx_trunc(float a) { return trunc(a); }
 
 /* Returns the floor quotient; *rest is the remainder with the sign of b, as for Python's float.
  */
-inline float mx_divmod(float a, float b, thread float *rest)
+MX_INLINE float mx_divmod(float a, float b, thread float *rest)
 {
     *rest = precise::fmod(a, b);
     if (b == 0)
@@ -325,66 +335,66 @@ inline float mx_divmod(float a, float b, thread float *rest)
     return quotient - below > 0.5f ? below + 1.0f : below;
 }
 
-inline float mx_floor_divide(float a, float b)
+MX_INLINE float mx_floor_divide(float a, float b)
 {
     float rest;
     return mx_divmod(a, b, &rest);
 }
 
-inline float mx_remainder(float a, float b)
+MX_INLINE float mx_remainder(float a, float b)
 {
     float rest;
     mx_divmod(a, b, &rest);
     return rest;
 }
 
-inline float mx_modf(float a, thread float *whole)
+MX_INLINE float mx_modf(float a, thread float *whole)
 {
     *whole = trunc(a);
     return mx_copysign(mx_isinf(a) ? 0.0f : a - *whole, a);
 }
 
-inline float mx_frexp(float a, thread int *exponent)
+MX_INLINE float mx_frexp(float a, thread int *exponent)
 {
     *exponent = 0;
     return mx_isfinite(a) ? frexp(a, *exponent) : a;
 }
 
-inline float mx_ldexp(float a, int b) { return ldexp(a, b); }
-inline float mx_ldexp(float a, long b) { return mx_ldexp(a, mx_exponent(b)); }
+MX_INLINE float mx_ldexp(float a, int b) { return ldexp(a, b); }
+MX_INLINE float mx_ldexp(float a, long b) { return mx_ldexp(a, mx_exponent(b)); }
 
-inline float mx_heaviside(float a, float b)
+MX_INLINE float mx_heaviside(float a, float b)
 {
     return mx_isnan(a) ? a : a == 0 ? b : a < 0 ? 0.0f : 1.0f;
 }
 
 /* -- Real numbers: functions ---------------------------------------------------------- */
 
-inline float mx_sqrt(float a) { return precise::sqrt(a); }
-inline float mx_exp(float a) { return precise::exp(a); }
-inline float mx_exp2(float a) { return precise::exp2(a); }
-inline float mx_log(float a) { return precise::log(a); }
-inline float mx_log2(float a) { return precise::log2(a); }
-inline float mx_log10(float a) { return precise::log10(a); }
-inline float mx_sin(float a) { return precise::sin(a); }
-inline float mx_cos(float a) { return precise::cos(a); }
-inline float mx_tan(float a) { return precise::tan(a); }
-inline float mx_arcsin(float a) { return precise::asin(a); }
-inline float mx_arccos(float a) { return precise::acos(a); }
-inline float mx_arctan(float a) { return precise::atan(a); }
-inline float mx_arctan2(float a, float b) { return precise::atan2(a, b); }
-inline float mx_sinh(float a) { return precise::sinh(a); }
-inline float mx_cosh(float a) { return precise::cosh(a); }
-inline float mx_tanh(float a) { return precise::tanh(a); }
-inline float mx_arcsinh(float a) { return precise::asinh(a); }
-inline float mx_arccosh(float a) { return precise::acosh(a); }
-inline float mx_arctanh(float a) { return precise::atanh(a); }
-inline float mx_deg2rad(float a) { return a * (3.141592653589793f / 180.0f); }
-inline float mx_rad2deg(float a) { return a * (180.0f / 3.141592653589793f); }
+MX_INLINE float mx_sqrt(float a) { return precise::sqrt(a); }
+MX_INLINE float mx_exp(float a) { return precise::exp(a); }
+MX_INLINE float mx_exp2(float a) { return precise::exp2(a); }
+MX_INLINE float mx_log(float a) { return precise::log(a); }
+MX_INLINE float mx_log2(float a) { return precise::log2(a); }
+MX_INLINE float mx_log10(float a) { return precise::log10(a); }
+MX_INLINE float mx_sin(float a) { return precise::sin(a); }
+MX_INLINE float mx_cos(float a) { return precise::cos(a); }
+MX_INLINE float mx_tan(float a) { return precise::tan(a); }
+MX_INLINE float mx_arcsin(float a) { return precise::asin(a); }
+MX_INLINE float mx_arccos(float a) { return precise::acos(a); }
+MX_INLINE float mx_arctan(float a) { return precise::atan(a); }
+MX_INLINE float mx_arctan2(float a, float b) { return precise::atan2(a, b); }
+MX_INLINE float mx_sinh(float a) { return precise::sinh(a); }
+MX_INLINE float mx_cosh(float a) { return precise::cosh(a); }
+MX_INLINE float mx_tanh(float a) { return precise::tanh(a); }
+MX_INLINE float mx_arcsinh(float a) { return precise::asinh(a); }
+MX_INLINE float mx_arccosh(float a) { return precise::acosh(a); }
+MX_INLINE float mx_arctanh(float a) { return precise::atanh(a); }
+MX_INLINE float mx_deg2rad(float a) { return a * (3.141592653589793f / 180.0f); }
+MX_INLINE float mx_rad2deg(float a) { return a * (180.0f / 3.141592653589793f); }
 
 /* In log(u) * x / (u - 1) with u = 1 + x, the rounding error of u cancels.  The same holds for
  * expm1.  Higham, Accuracy and Stability of Numerical Algorithms, 1.14.1. */
-inline float mx_log1p(float a)
+MX_INLINE float mx_log1p(float a)
 {
     float u = 1.0f + a;
     if (u == 1.0f || mx_isinf(u))
@@ -392,7 +402,7 @@ inline float mx_log1p(float a)
     return precise::log(u) * (a / (u - 1.0f));
 }
 
-inline float mx_expm1(float a)
+MX_INLINE float mx_expm1(float a)
 {
     if (fabs(a) > 1.0f)
         return precise::exp(a) - 1.0f;
@@ -401,7 +411,7 @@ inline float mx_expm1(float a)
 }
 
 /* One step of Newton's method from an approximation by the logarithm. */
-inline float mx_cbrt(float a)
+MX_INLINE float mx_cbrt(float a)
 {
     if (a == 0 || !mx_isfinite(a))
         return a;
@@ -413,7 +423,7 @@ inline float mx_cbrt(float a)
 
 /* Scales by the larger operand, so that no square overflows, and corrects the rounding errors
  * of the squares and the root.  Borges, An Improved Algorithm for hypot(a, b), 2019. */
-inline float mx_hypot(float a, float b)
+MX_INLINE float mx_hypot(float a, float b)
 {
     if (mx_isinf(a) || mx_isinf(b))
         return INFINITY;
@@ -430,7 +440,7 @@ inline float mx_hypot(float a, float b)
     return ldexp(root + lost / (2.0f * root), exponent);
 }
 
-inline float mx_logaddexp(float a, float b)
+MX_INLINE float mx_logaddexp(float a, float b)
 {
     if (a == b)
         return a + 0.6931471805599453f;
@@ -438,7 +448,7 @@ inline float mx_logaddexp(float a, float b)
     return d > 0 ? a + mx_log1p(precise::exp(-d)) : d <= 0 ? b + mx_log1p(precise::exp(d)) : d;
 }
 
-inline float mx_logaddexp2(float a, float b)
+MX_INLINE float mx_logaddexp2(float a, float b)
 {
     const float log2_e = 1.4426950408889634f;
     if (a == b)
@@ -453,9 +463,9 @@ inline float mx_logaddexp2(float a, float b)
 /* -- half and bfloat, by way of float --------------------------------------------------- */
 
 #define MX_NARROW1(T, word) \
-    inline T word(T a) { return T(word(float(a))); }
+    MX_INLINE T word(T a) { return T(word(float(a))); }
 #define MX_NARROW2(T, word) \
-    inline T word(T a, T b) { return T(word(float(a), float(b))); }
+    MX_INLINE T word(T a, T b) { return T(word(float(a), float(b))); }
 #define MX_NARROW(T)                                          \
     MX_NARROW2(T, mx_add)                                     \
     MX_NARROW2(T, mx_subtract)                                \
@@ -503,25 +513,25 @@ inline float mx_logaddexp2(float a, float b)
     MX_NARROW1(T, mx_arctanh)                                 \
     MX_NARROW1(T, mx_deg2rad)                                 \
     MX_NARROW1(T, mx_rad2deg)                                 \
-    inline T mx_divmod(T a, T b, thread T *rest)              \
+    MX_INLINE T mx_divmod(T a, T b, thread T *rest)           \
     {                                                         \
         float wide;                                           \
         T quotient = T(mx_divmod(float(a), float(b), &wide)); \
         *rest = T(wide);                                      \
         return quotient;                                      \
     }                                                         \
-    inline T mx_modf(T a, thread T *whole)                    \
+    MX_INLINE T mx_modf(T a, thread T *whole)                 \
     {                                                         \
         float wide;                                           \
         T fraction = T(mx_modf(float(a), &wide));             \
         *whole = T(wide);                                     \
         return fraction;                                      \
     }                                                         \
-    inline T mx_frexp(T a, thread int *exponent) { return T(mx_frexp(float(a), exponent)); }
+    MX_INLINE T mx_frexp(T a, thread int *exponent) { return T(mx_frexp(float(a), exponent)); }
 
 MX_NARROW(half)
-inline half mx_ldexp(half a, int b) { return half(ldexp(float(a), b)); }
-inline half mx_ldexp(half a, long b) { return mx_ldexp(a, mx_exponent(b)); }
+MX_INLINE half mx_ldexp(half a, int b) { return half(ldexp(float(a), b)); }
+MX_INLINE half mx_ldexp(half a, long b) { return mx_ldexp(a, mx_exponent(b)); }
 
 /* bfloat exists from Metal 3.1 on.  Earlier compilers reject kernels of bfloat16, and the
  * processor runs their groups.  The maximum and the minimum of two zeros are the second one. */
@@ -533,18 +543,18 @@ inline half mx_ldexp(half a, long b) { return mx_ldexp(a, mx_exponent(b)); }
 MX_BITS(bfloat, ushort, 0x7f80, 0x8000)
 MX_NARROW(bfloat)
 
-inline bool mx_truth(bfloat a) { return float(a) != 0.0f; }
-inline bool mx_equal(bfloat a, bfloat b) { return float(a) == float(b); }
-inline bool mx_less(bfloat a, bfloat b) { return float(a) < float(b); }
-inline bool mx_less_equal(bfloat a, bfloat b) { return float(a) <= float(b); }
-inline bfloat mx_maximum(bfloat a, bfloat b) { return mx_less(b, a) || mx_isnan(a) ? a : b; }
-inline bfloat mx_minimum(bfloat a, bfloat b) { return mx_less(a, b) || mx_isnan(a) ? a : b; }
-inline bfloat mx_fmax(bfloat a, bfloat b) { return mx_less(b, a) || mx_isnan(b) ? a : b; }
-inline bfloat mx_fmin(bfloat a, bfloat b) { return mx_less(a, b) || mx_isnan(b) ? a : b; }
-inline bfloat mx_ldexp(bfloat a, int b) { return bfloat(ldexp(float(a), b)); }
-inline bfloat mx_ldexp(bfloat a, long b) { return mx_ldexp(a, mx_exponent(b)); }
+MX_INLINE bool mx_truth(bfloat a) { return float(a) != 0.0f; }
+MX_INLINE bool mx_equal(bfloat a, bfloat b) { return float(a) == float(b); }
+MX_INLINE bool mx_less(bfloat a, bfloat b) { return float(a) < float(b); }
+MX_INLINE bool mx_less_equal(bfloat a, bfloat b) { return float(a) <= float(b); }
+MX_INLINE bfloat mx_maximum(bfloat a, bfloat b) { return mx_less(b, a) || mx_isnan(a) ? a : b; }
+MX_INLINE bfloat mx_minimum(bfloat a, bfloat b) { return mx_less(a, b) || mx_isnan(a) ? a : b; }
+MX_INLINE bfloat mx_fmax(bfloat a, bfloat b) { return mx_less(b, a) || mx_isnan(b) ? a : b; }
+MX_INLINE bfloat mx_fmin(bfloat a, bfloat b) { return mx_less(a, b) || mx_isnan(b) ? a : b; }
+MX_INLINE bfloat mx_ldexp(bfloat a, int b) { return bfloat(ldexp(float(a), b)); }
+MX_INLINE bfloat mx_ldexp(bfloat a, long b) { return mx_ldexp(a, mx_exponent(b)); }
 
-inline bfloat mx_spacing(bfloat a)
+MX_INLINE bfloat mx_spacing(bfloat a)
 {
     if (!mx_isfinite(a))
         return bfloat(MX_NAN);
@@ -553,7 +563,7 @@ inline bfloat mx_spacing(bfloat a)
 #endif
 
 /* The quotient and the remainder of integers. */
-template <typename T> inline T mx_divmod(T a, T b, thread T *rest)
+template <typename T> MX_INLINE T mx_divmod(T a, T b, thread T *rest)
 {
     *rest = mx_remainder(a, b);
     return mx_floor_divide(a, b);
@@ -562,32 +572,32 @@ template <typename T> inline T mx_divmod(T a, T b, thread T *rest)
 /* -- Complex numbers: arithmetic -------------------------------------------------------- */
 
 /* Where formulas change.  The device that has double has these functions for it, too. */
-inline float mx_huge(float) { return 8e37f; }       /* above it, a reciprocal is subnormal */
-inline float mx_far(float) { return 1e18f; }        /* its fourth power overflows, or nearly */
-inline float mx_exp_limit(float) { return 80.0f; }  /* of which exp is finite, with room */
-inline float mx_tanh_limit(float) { return 11.0f; } /* from which the sine decides */
+MX_INLINE float mx_huge(float) { return 8e37f; } /* above it, a reciprocal is subnormal */
+MX_INLINE float mx_far(float) { return 1e18f; }  /* its fourth power overflows, or nearly */
+MX_INLINE float mx_exp_limit(float) { return 80.0f; }  /* of which exp is finite, with room */
+MX_INLINE float mx_tanh_limit(float) { return 11.0f; } /* from which the sine decides */
 
 /* -- also for double, where there is one -- */
-inline float2 mx_add(float2 a, float2 b) { return a + b; }
-inline float2 mx_subtract(float2 a, float2 b) { return a - b; }
-inline float2 mx_negative(float2 a) { return -a; }
-inline float2 mx_rint(float2 a) { return rint(a); }
-inline float2 mx_conjugate(float2 a) { return float2(a.x, -a.y); }
-inline float mx_absolute(float2 a) { return mx_hypot(a.x, a.y); }
-inline float2 mx_times_i(float2 a) { return float2(-a.y, a.x); }
-inline float2 mx_over_i(float2 a) { return float2(a.y, -a.x); }
+MX_INLINE float2 mx_add(float2 a, float2 b) { return a + b; }
+MX_INLINE float2 mx_subtract(float2 a, float2 b) { return a - b; }
+MX_INLINE float2 mx_negative(float2 a) { return -a; }
+MX_INLINE float2 mx_rint(float2 a) { return rint(a); }
+MX_INLINE float2 mx_conjugate(float2 a) { return float2(a.x, -a.y); }
+MX_INLINE float mx_absolute(float2 a) { return mx_hypot(a.x, a.y); }
+MX_INLINE float2 mx_times_i(float2 a) { return float2(-a.y, a.x); }
+MX_INLINE float2 mx_over_i(float2 a) { return float2(a.y, -a.x); }
 
 /* Rounds where NumPy's vector loop rounds. */
-inline float2 mx_multiply(float2 a, float2 b)
+MX_INLINE float2 mx_multiply(float2 a, float2 b)
 {
     return float2(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x));
 }
 
 /* The reciprocal would be subnormal, so the GPU may flush it to zero. */
-inline bool mx_is_huge(float a) { return fabs(a) > mx_huge(a); }
+MX_INLINE bool mx_is_huge(float a) { return fabs(a) > mx_huge(a); }
 
 /* Smith's algorithm does not square b, which could overflow.  CACM 5:8, 1962. */
-inline float2 mx_divide(float2 a, float2 b)
+MX_INLINE float2 mx_divide(float2 a, float2 b)
 {
     if (fabs(b.x) >= fabs(b.y)) {
         if (b.x == 0 && b.y == 0)
@@ -601,7 +611,7 @@ inline float2 mx_divide(float2 a, float2 b)
     return mx_is_huge(length) ? product / length : product * scale;
 }
 
-inline float2 mx_reciprocal(float2 a)
+MX_INLINE float2 mx_reciprocal(float2 a)
 {
     if (fabs(a.y) <= fabs(a.x)) {
         float ratio = a.y / a.x, scale = a.x + a.y * ratio;
@@ -612,7 +622,7 @@ inline float2 mx_reciprocal(float2 a)
 }
 
 /* If the length is infinite, the infinite part determines the direction. */
-inline float2 mx_sign(float2 a)
+MX_INLINE float2 mx_sign(float2 a)
 {
     float length = mx_absolute(a);
     if (mx_isnan(length) || (mx_isinf(a.x) && mx_isinf(a.y)))
@@ -625,7 +635,7 @@ inline float2 mx_sign(float2 a)
 /* -- Complex numbers: functions ---------------------------------------------------------
  * Special values follow C99, annex G. */
 
-inline float2 mx_sqrt(float2 a)
+MX_INLINE float2 mx_sqrt(float2 a)
 {
     if (a.x == 0 && a.y == 0)
         return float2(0.0f, a.y);
@@ -655,7 +665,7 @@ inline float2 mx_sqrt(float2 a)
 
 /* exp(x) * scale * (cos y, sin y) for finite y.  exp(x) has two factors, because it may
  * overflow alone. */
-inline float2 mx_polar_exp(float x, float scale, float y)
+MX_INLINE float2 mx_polar_exp(float x, float scale, float y)
 {
     if (mx_isinf(x) && x < 0)
         return float2(mx_copysign(0.0f, precise::cos(y)), mx_copysign(0.0f, precise::sin(y)));
@@ -664,7 +674,7 @@ inline float2 mx_polar_exp(float x, float scale, float y)
     return float2(precise::cos(y) * rest * factor, precise::sin(y) * rest * factor);
 }
 
-inline float2 mx_exp(float2 a)
+MX_INLINE float2 mx_exp(float2 a)
 {
     if (a.y == 0)
         return float2(precise::exp(a.x), a.y);
@@ -675,9 +685,9 @@ inline float2 mx_exp(float2 a)
     return float2(MX_NAN, MX_NAN);
 }
 
-inline float2 mx_exp2(float2 a) { return mx_exp(a * 0.6931471805599453f); }
+MX_INLINE float2 mx_exp2(float2 a) { return mx_exp(a * 0.6931471805599453f); }
 
-inline float2 mx_expm1(float2 a)
+MX_INLINE float2 mx_expm1(float2 a)
 {
     float s = precise::sin(a.y * 0.5f);
     return float2(mx_expm1(a.x) * precise::cos(a.y) - 2.0f * s * s,
@@ -685,7 +695,7 @@ inline float2 mx_expm1(float2 a)
 }
 
 /* The logarithm of the modulus.  Near the unit circle it is computed from modulus - 1. */
-inline float mx_log_absolute(float2 a)
+MX_INLINE float mx_log_absolute(float2 a)
 {
     float x = max(fabs(a.x), fabs(a.y)), y = min(fabs(a.x), fabs(a.y));
     if (mx_isfinite(a) && x > 0.5f && x < 2.0f)
@@ -695,16 +705,19 @@ inline float mx_log_absolute(float2 a)
            (scale < 1 ? 0.6931471805599453f : 0.0f);
 }
 
-inline float2 mx_log(float2 a) { return float2(mx_log_absolute(a), precise::atan2(a.y, a.x)); }
-inline float2 mx_log2(float2 a) { return mx_log(a) * 1.4426950408889634f; }
-inline float2 mx_log10(float2 a) { return mx_log(a) * 0.4342944819032518f; }
+MX_INLINE float2 mx_log(float2 a)
+{
+    return float2(mx_log_absolute(a), precise::atan2(a.y, a.x));
+}
+MX_INLINE float2 mx_log2(float2 a) { return mx_log(a) * 1.4426950408889634f; }
+MX_INLINE float2 mx_log10(float2 a) { return mx_log(a) * 0.4342944819032518f; }
 
-inline float2 mx_log1p(float2 a)
+MX_INLINE float2 mx_log1p(float2 a)
 {
     return float2(precise::log(mx_hypot(a.x + 1.0f, a.y)), precise::atan2(a.y, a.x + 1.0f));
 }
 
-inline float2 mx_sinh(float2 a)
+MX_INLINE float2 mx_sinh(float2 a)
 {
     if (a.y == 0)
         return float2(precise::sinh(a.x), a.y);
@@ -719,7 +732,7 @@ inline float2 mx_sinh(float2 a)
     return float2(a.x < 0 ? -big.x : big.x, big.y);
 }
 
-inline float2 mx_cosh(float2 a)
+MX_INLINE float2 mx_cosh(float2 a)
 {
     if (a.y == 0)
         return float2(precise::cosh(a.x), mx_isnan(a.x) ? 0.0f : mx_copysign(1.0f, a.x) * a.y);
@@ -736,7 +749,7 @@ inline float2 mx_cosh(float2 a)
 }
 
 /* Kahan, Branch Cuts for Complex Elementary Functions, 1987. */
-inline float2 mx_tanh(float2 a)
+MX_INLINE float2 mx_tanh(float2 a)
 {
     if (mx_isnan(a.x))
         return float2(a.x, a.y == 0 ? a.y : MX_NAN);
@@ -757,23 +770,23 @@ inline float2 mx_tanh(float2 a)
     return float2(beta * rho * s / below, t / below);
 }
 
-inline float2 mx_sin(float2 a)
+MX_INLINE float2 mx_sin(float2 a)
 {
     if (mx_isinf(a.y) && !mx_isfinite(a.x))
         return float2(MX_NAN, INFINITY);
     return mx_over_i(mx_sinh(mx_times_i(a)));
 }
-inline float2 mx_cos(float2 a) { return mx_cosh(mx_times_i(a)); }
-inline float2 mx_tan(float2 a) { return mx_over_i(mx_tanh(mx_times_i(a))); }
+MX_INLINE float2 mx_cos(float2 a) { return mx_cosh(mx_times_i(a)); }
+MX_INLINE float2 mx_tan(float2 a) { return mx_over_i(mx_tanh(mx_times_i(a))); }
 
 /* Kahan's formulas, as above, are exact on the branch cuts and do not cancel.  Far from zero,
  * where their products would overflow, the logarithm is used. */
-inline bool mx_is_far(float2 a)
+MX_INLINE bool mx_is_far(float2 a)
 {
     return mx_isinf(a) || max(fabs(a.x), fabs(a.y)) > mx_far(a.x);
 }
 
-inline float2 mx_far_arcsin(float2 a)
+MX_INLINE float2 mx_far_arcsin(float2 a)
 {
     float x = a.x, y = fabs(a.y);
     if (mx_isinf(a)) { /* only infinite parts count */
@@ -784,7 +797,7 @@ inline float2 mx_far_arcsin(float2 a)
                   mx_copysign(mx_log_absolute(a) + 0.6931471805599453f, a.y));
 }
 
-inline float2 mx_arcsin(float2 a)
+MX_INLINE float2 mx_arcsin(float2 a)
 {
     if (mx_is_far(a))
         return mx_far_arcsin(a);
@@ -795,7 +808,7 @@ inline float2 mx_arcsin(float2 a)
     return float2(real, precise::asinh(minus.x * plus.y - minus.y * plus.x));
 }
 
-inline float2 mx_arccos(float2 a)
+MX_INLINE float2 mx_arccos(float2 a)
 {
     const float right_angle = 1.5707963267948966f;
     if (mx_is_far(a)) {
@@ -809,15 +822,15 @@ inline float2 mx_arccos(float2 a)
                   precise::asinh(plus.x * minus.y - plus.y * minus.x));
 }
 
-inline float2 mx_arcsinh(float2 a) { return mx_over_i(mx_arcsin(mx_times_i(a))); }
+MX_INLINE float2 mx_arcsinh(float2 a) { return mx_over_i(mx_arcsin(mx_times_i(a))); }
 
-inline float2 mx_arccosh(float2 a)
+MX_INLINE float2 mx_arccosh(float2 a)
 {
     float2 angle = mx_arccos(a);
     return mx_signbit(a.y) ? float2(angle.y, -angle.x) : float2(-angle.y, angle.x);
 }
 
-inline float2 mx_arctanh(float2 a)
+MX_INLINE float2 mx_arctanh(float2 a)
 {
     const float right_angle = 1.5707963267948966f;
     float x = fabs(a.x), y = a.y;
@@ -833,10 +846,10 @@ inline float2 mx_arctanh(float2 a)
     return float2(mx_copysign(real, a.x), imag);
 }
 
-inline float2 mx_arctan(float2 a) { return mx_over_i(mx_arctanh(mx_times_i(a))); }
+MX_INLINE float2 mx_arctan(float2 a) { return mx_over_i(mx_arctanh(mx_times_i(a))); }
 
 /* Small integer powers use multiplication, all others the logarithm. */
-inline float2 mx_power(float2 a, float2 b)
+MX_INLINE float2 mx_power(float2 a, float2 b)
 {
     if (b.x == 0 && b.y == 0)
         return float2(1.0f, 0.0f);

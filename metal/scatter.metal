@@ -7,23 +7,23 @@
  * it, the results are the same.
  */
 
-template <typename T> inline uint mx_word(T a, uint before, uint shift);
-template <> inline uint mx_word<bool>(bool a, uint before, uint shift)
+template <typename T> MX_INLINE uint mx_word(T a, uint before, uint shift);
+template <> MX_INLINE uint mx_word<bool>(bool a, uint before, uint shift)
 {
     return (before & ~(0xffu << shift)) | (uint(a) << shift);
 }
 #define MX_WORD8(T)                                                               \
-    template <> inline uint mx_word<T>(T a, uint before, uint shift)              \
+    template <> MX_INLINE uint mx_word<T>(T a, uint before, uint shift)           \
     {                                                                             \
         return (before & ~(0xffu << shift)) | (uint(as_type<uchar>(a)) << shift); \
     }
 #define MX_WORD16(T)                                                                 \
-    template <> inline uint mx_word<T>(T a, uint before, uint shift)                 \
+    template <> MX_INLINE uint mx_word<T>(T a, uint before, uint shift)              \
     {                                                                                \
         return (before & ~(0xffffu << shift)) | (uint(as_type<ushort>(a)) << shift); \
     }
 #define MX_WORD32(T) \
-    template <> inline uint mx_word<T>(T a, uint, uint) { return as_type<uint>(a); }
+    template <> MX_INLINE uint mx_word<T>(T a, uint, uint) { return as_type<uint>(a); }
 MX_WORD8(char)
 MX_WORD8(uchar)
 MX_WORD16(short)
@@ -33,34 +33,34 @@ MX_WORD32(int)
 MX_WORD32(uint)
 MX_WORD32(float)
 
-template <typename T> inline T mx_of_word(uint word, uint shift) { return as_type<T>(word); }
-template <> inline bool mx_of_word<bool>(uint word, uint shift)
+template <typename T> MX_INLINE T mx_of_word(uint word, uint shift) { return as_type<T>(word); }
+template <> MX_INLINE bool mx_of_word<bool>(uint word, uint shift)
 {
     return (word >> shift & 0xff) != 0;
 }
-template <> inline char mx_of_word<char>(uint word, uint shift)
+template <> MX_INLINE char mx_of_word<char>(uint word, uint shift)
 {
     return as_type<char>(uchar(word >> shift));
 }
-template <> inline uchar mx_of_word<uchar>(uint word, uint shift)
+template <> MX_INLINE uchar mx_of_word<uchar>(uint word, uint shift)
 {
     return uchar(word >> shift);
 }
-template <> inline short mx_of_word<short>(uint word, uint shift)
+template <> MX_INLINE short mx_of_word<short>(uint word, uint shift)
 {
     return as_type<short>(ushort(word >> shift));
 }
-template <> inline ushort mx_of_word<ushort>(uint word, uint shift)
+template <> MX_INLINE ushort mx_of_word<ushort>(uint word, uint shift)
 {
     return ushort(word >> shift);
 }
-template <> inline half mx_of_word<half>(uint word, uint shift)
+template <> MX_INLINE half mx_of_word<half>(uint word, uint shift)
 {
     return as_type<half>(ushort(word >> shift));
 }
 #ifdef MX_HAS_BFLOAT
 MX_WORD16(bfloat)
-template <> inline bfloat mx_of_word<bfloat>(uint word, uint shift)
+template <> MX_INLINE bfloat mx_of_word<bfloat>(uint word, uint shift)
 {
     return as_type<bfloat>(ushort(word >> shift));
 }
@@ -69,7 +69,7 @@ template <> inline bfloat mx_of_word<bfloat>(uint word, uint shift)
 #ifdef MX_HAS_ATOMIC_ULONG
 /* The same for an element of 64 bits, which is a word by itself. */
 template <typename Op, typename T, bool nan_stays, typename V>
-inline void mx_update_long(device uchar *memory, long offset, V value)
+MX_INLINE void mx_update_long(device uchar *memory, long offset, V value)
 {
     device atomic_ulong *word = (device atomic_ulong *)(memory + offset);
     ulong before = atomic_load_explicit(word, memory_order_relaxed);
@@ -88,7 +88,7 @@ inline void mx_update_long(device uchar *memory, long offset, V value)
 
 /* Replaces the element at an offset by Op::apply(element, value), atomically. */
 template <typename Op, typename T, bool nan_stays, typename V>
-inline void mx_update(device uchar *memory, long offset, V value)
+MX_INLINE void mx_update(device uchar *memory, long offset, V value)
 {
 #ifdef MX_HAS_ATOMIC_ULONG
     if constexpr (sizeof(T) == 8) {
@@ -121,13 +121,13 @@ template <> struct mx_atomic_of<uint> {
     typedef atomic_uint type;
 };
 
-#define MX_UPDATE_BY(name)                                                      \
-    template <typename T>                                                       \
-    inline void mx_update_by_##name(device uchar *memory, long offset, T value) \
-    {                                                                           \
-        device typename mx_atomic_of<T>::type *at =                             \
-            (device typename mx_atomic_of<T>::type *)(memory + offset);         \
-        atomic_fetch_##name##_explicit(at, value, memory_order_relaxed);        \
+#define MX_UPDATE_BY(name)                                                         \
+    template <typename T>                                                          \
+    MX_INLINE void mx_update_by_##name(device uchar *memory, long offset, T value) \
+    {                                                                              \
+        device typename mx_atomic_of<T>::type *at =                                \
+            (device typename mx_atomic_of<T>::type *)(memory + offset);            \
+        atomic_fetch_##name##_explicit(at, value, memory_order_relaxed);           \
     }
 MX_UPDATE_BY(add)
 MX_UPDATE_BY(max)
@@ -142,8 +142,8 @@ MX_UPDATE_BY(xor)
  * them. The second one only does so if many lanes have the number of the lane before them. */
 
 #ifndef MX_HAS_MATCH
-template <typename T> inline bool mx_join_peers(uint, thread T &) { return true; }
-template <typename T> inline bool mx_join_neighbours(uint, thread T &) { return true; }
+template <typename T> MX_INLINE bool mx_join_peers(uint, thread T &) { return true; }
+template <typename T> MX_INLINE bool mx_join_neighbours(uint, thread T &) { return true; }
 #endif
 
 /* -- Copies of the target ------------------------------------------------------------------ *
@@ -151,12 +151,12 @@ template <typename T> inline bool mx_join_neighbours(uint, thread T &) { return 
  * At the end it applies the elements of the copy to the target.  An element that was not
  * updated is the identity of the operation: -0.0 in a sum of floats, and 1 in a product. */
 
-#define MX_COPY_BY(name)                                                         \
-    template <typename T> inline void mx_copy_##name(threadgroup T *at, T value) \
-    {                                                                            \
-        threadgroup typename mx_atomic_of<T>::type *element =                    \
-            (threadgroup typename mx_atomic_of<T>::type *)at;                    \
-        atomic_fetch_##name##_explicit(element, value, memory_order_relaxed);    \
+#define MX_COPY_BY(name)                                                            \
+    template <typename T> MX_INLINE void mx_copy_##name(threadgroup T *at, T value) \
+    {                                                                               \
+        threadgroup typename mx_atomic_of<T>::type *element =                       \
+            (threadgroup typename mx_atomic_of<T>::type *)at;                       \
+        atomic_fetch_##name##_explicit(element, value, memory_order_relaxed);       \
     }
 MX_COPY_BY(add)
 MX_COPY_BY(max)
@@ -168,7 +168,7 @@ MX_COPY_BY(xor)
 /* An update by a compare-exchange of the word of an element, as in mx_update().  If Op cannot
  * join the element and the value, it exchanges them, and returns false. */
 template <typename Op, typename W, typename A, typename T>
-inline bool mx_copy_by_exchange(threadgroup T *at, thread T &value)
+MX_INLINE bool mx_copy_by_exchange(threadgroup T *at, thread T &value)
 {
     threadgroup A *word = (threadgroup A *)at;
     W before = atomic_load_explicit(word, memory_order_relaxed);
@@ -189,7 +189,7 @@ inline bool mx_copy_by_exchange(threadgroup T *at, thread T &value)
 }
 
 struct mx_copied_sums {
-    template <typename T> static bool join(T a, T b, thread T *both)
+    template <typename T> static MX_INLINE bool join(T a, T b, thread T *both)
     {
         *both = a + b;
         return true;
@@ -197,7 +197,7 @@ struct mx_copied_sums {
 };
 
 #ifndef MX_HAS_ATOMIC_FLOATS
-template <> inline void mx_copy_add<float>(threadgroup float *at, float value)
+template <> MX_INLINE void mx_copy_add<float>(threadgroup float *at, float value)
 {
     mx_copy_by_exchange<mx_copied_sums, uint, atomic_uint>(at, value);
 }
@@ -205,9 +205,9 @@ template <> inline void mx_copy_add<float>(threadgroup float *at, float value)
 
 /* Whether a product may take the place of its factors.  If it becomes infinite, zero or
  * subnormal, the products of an element with one factor after the other might not. */
-template <typename T> inline bool mx_joins(T, T, T) { return true; }
+template <typename T> MX_INLINE bool mx_joins(T, T, T) { return true; }
 /* -- also for double, where there is one -- */
-inline bool mx_joins(float a, float b, float product)
+MX_INLINE bool mx_joins(float a, float b, float product)
 {
     return (mx_isfinite(product) && !mx_is_tiny(product)) || a == 0 || b == 0 ||
            !mx_isfinite(a) || !mx_isfinite(b);
@@ -215,14 +215,14 @@ inline bool mx_joins(float a, float b, float product)
 /* -- end of the functions for double -- */
 
 struct mx_copied_products {
-    template <typename T> static bool join(T a, T b, thread T *both)
+    template <typename T> static MX_INLINE bool join(T a, T b, thread T *both)
     {
         *both = mx_multiply(a, b);
         return mx_joins(a, b, *both);
     }
 };
 
-template <typename T> inline bool mx_copy_multiply(threadgroup T *at, thread T &value)
+template <typename T> MX_INLINE bool mx_copy_multiply(threadgroup T *at, thread T &value)
 {
 #ifdef MX_HAS_ATOMIC_ULONG
     if constexpr (sizeof(T) == 8)
@@ -234,8 +234,8 @@ template <typename T> inline bool mx_copy_multiply(threadgroup T *at, thread T &
 
 /* Multiplies an element by its products of a copy, which has several for each element. */
 template <typename Op, typename T>
-inline void mx_multiply_copies(device uchar *memory, long offset, const threadgroup T *copies,
-                               uint n)
+MX_INLINE void mx_multiply_copies(device uchar *memory, long offset,
+                                  const threadgroup T *copies, uint n)
 {
     T product = copies[0], both;
     for (uint i = 1; i < n; i++) {
@@ -248,10 +248,13 @@ inline void mx_multiply_copies(device uchar *memory, long offset, const threadgr
         mx_update<Op, T, true>(memory, offset, product);
 }
 
-template <typename T> inline bool mx_has_bits(T a, T b) { return a == b; }
+template <typename T> MX_INLINE bool mx_has_bits(T a, T b) { return a == b; }
 /* -- also for double, where there is one -- */
-inline bool mx_has_bits(float a, float b) { return a == b && mx_signbit(a) == mx_signbit(b); }
-inline bool mx_has_bits(float2 a, float2 b)
+MX_INLINE bool mx_has_bits(float a, float b)
+{
+    return a == b && mx_signbit(a) == mx_signbit(b);
+}
+MX_INLINE bool mx_has_bits(float2 a, float2 b)
 {
     return mx_has_bits(a.x, b.x) && mx_has_bits(a.y, b.y);
 }
@@ -259,7 +262,7 @@ inline bool mx_has_bits(float2 a, float2 b)
 
 /* Notes the greatest of the numbers of the values for an element, which is the last value.  A
  * load is cheaper than an atomic operation. */
-inline void mx_note_last(device uchar *last, uint order)
+MX_INLINE void mx_note_last(device uchar *last, uint order)
 {
     if (mx_load<uint>(last) < order)
         atomic_fetch_max_explicit((device atomic_uint *)last, order, memory_order_relaxed);

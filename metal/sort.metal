@@ -13,28 +13,28 @@
  * The order is NumPy's: NaN is last, and zeros of both signs are equal.  Floats are compared by
  * their bits, because a GPU may flush subnormal ones to zero. */
 
-template <typename T> inline T mx_sort_key(T a) { return a; }
-inline int mx_sort_key(float a) { return mx_isnan(a) ? INT_MAX : mx_rank(a); }
-inline int mx_sort_key(half a) { return mx_isnan(a) ? INT_MAX : mx_rank(a); }
+template <typename T> MX_INLINE T mx_sort_key(T a) { return a; }
+MX_INLINE int mx_sort_key(float a) { return mx_isnan(a) ? INT_MAX : mx_rank(a); }
+MX_INLINE int mx_sort_key(half a) { return mx_isnan(a) ? INT_MAX : mx_rank(a); }
 
-inline bool mx_sorts_before(mx_item a, mx_item b) { return mx_sort_key(a) < mx_sort_key(b); }
+MX_INLINE bool mx_sorts_before(mx_item a, mx_item b) { return mx_sort_key(a) < mx_sort_key(b); }
 
 /* -- Merging --------------------------------------------------------------------------- */
 
 /* Returns how many of the first `count` items of the merge of a and b come from a. */
-#define MX_MERGE_PATH(SPACE, N)                                                          \
-    inline N mx_merge_path(SPACE const mx_item *a, N n_a, SPACE const mx_item *b, N n_b, \
-                           N count)                                                      \
-    {                                                                                    \
-        N low = count > n_b ? count - n_b : 0, high = count < n_a ? count : n_a;         \
-        while (low < high) {                                                             \
-            N middle = low + (high - low) / 2;                                           \
-            if (mx_sorts_before(b[count - 1 - middle], a[middle]))                       \
-                high = middle;                                                           \
-            else                                                                         \
-                low = middle + 1;                                                        \
-        }                                                                                \
-        return low;                                                                      \
+#define MX_MERGE_PATH(SPACE, N)                                                             \
+    MX_INLINE N mx_merge_path(SPACE const mx_item *a, N n_a, SPACE const mx_item *b, N n_b, \
+                              N count)                                                      \
+    {                                                                                       \
+        N low = count > n_b ? count - n_b : 0, high = count < n_a ? count : n_a;            \
+        while (low < high) {                                                                \
+            N middle = low + (high - low) / 2;                                              \
+            if (mx_sorts_before(b[count - 1 - middle], a[middle]))                          \
+                high = middle;                                                              \
+            else                                                                            \
+                low = middle + 1;                                                           \
+        }                                                                                   \
+        return low;                                                                         \
     }
 MX_MERGE_PATH(threadgroup, uint)
 MX_MERGE_PATH(device, long)
@@ -43,8 +43,8 @@ MX_MERGE_PATH(device, long)
  * for the share that begins at item `done` of the result.  `origins` are the original indices
  * of the items. */
 template <bool has_origins>
-inline void mx_merge_share(threadgroup mx_item *items, threadgroup ushort *origins, uint begin,
-                           uint middle, uint end, uint done)
+MX_INLINE void mx_merge_share(threadgroup mx_item *items, threadgroup ushort *origins,
+                              uint begin, uint middle, uint end, uint done)
 {
     mx_item merged[MX_SHARE];
     ushort merged_origins[MX_SHARE];
@@ -78,8 +78,8 @@ inline void mx_merge_share(threadgroup mx_item *items, threadgroup ushort *origi
 
 /* An insertion sort, which is fast for few items. */
 template <bool has_origins>
-inline void mx_sort_share(threadgroup mx_item *items, threadgroup ushort *origins, uint begin,
-                          uint end)
+MX_INLINE void mx_sort_share(threadgroup mx_item *items, threadgroup ushort *origins,
+                             uint begin, uint end)
 {
     for (uint i = begin + 1; i < end; i++) {
         mx_item item = items[i];
@@ -97,8 +97,8 @@ inline void mx_sort_share(threadgroup mx_item *items, threadgroup ushort *origin
 }
 
 template <bool has_origins>
-inline void mx_sort_tile(threadgroup mx_item *items, threadgroup ushort *origins, uint n,
-                         uint thread_index)
+MX_INLINE void mx_sort_tile(threadgroup mx_item *items, threadgroup ushort *origins, uint n,
+                            uint thread_index)
 {
     uint own = thread_index * MX_SHARE;
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -170,8 +170,8 @@ struct mx_tile_parts {
 };
 
 /* All threads must call it. */
-inline mx_tile_parts mx_find_parts(device const mx_item *row, threadgroup long *splits,
-                                   long length, long width, uint tile, uint thread_index)
+MX_INLINE mx_tile_parts mx_find_parts(device const mx_item *row, threadgroup long *splits,
+                                      long length, long width, uint tile, uint thread_index)
 {
     mx_tile_parts parts;
     parts.begin = long(tile) * MX_TILE;
@@ -191,7 +191,7 @@ inline mx_tile_parts mx_find_parts(device const mx_item *row, threadgroup long *
 }
 
 /* The index of the i-th item of the tile before the merge. */
-inline long mx_part_index(mx_tile_parts parts, uint i)
+MX_INLINE long mx_part_index(mx_tile_parts parts, uint i)
 {
     return i < parts.n_a ? parts.a + i : parts.b + (i - parts.n_a);
 }

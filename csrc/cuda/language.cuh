@@ -22,6 +22,7 @@ typedef unsigned long ulong; /* of 64 bits, as long */
 #define MX_HAS_ATOMIC_FLOATS
 #define MX_HAS_MATCH
 #define MX_UNROLL _Pragma("unroll")
+#define METAL_FUNC inline
 
 #define INFINITY     mx_bits_to_float(0x7f800000u)
 #define NAN          mx_bits_to_float(0x7fc00000u)

@@ -352,8 +352,8 @@ void mx_steps_print_operation(struct mx_kernel *kernel, int op, const char *name
                               const char *type, const char *second_type)
 {
     mx_text_print(&kernel->text,
-                  "struct %s {\n    static %s apply(%s a, %s b) { return %s; }\n};\n", name,
-                  type, type, second_type, expression_of(op));
+                  "struct %s {\n    static MX_INLINE %s apply(%s a, %s b) { return %s; }\n};\n",
+                  name, type, type, second_type, expression_of(op));
 }
 
 /* -- The steps of a group ---------------------------------------------------------- */

@@ -362,7 +362,8 @@ def _operation(expression: str, dtype: str, value_dtype: str) -> str:
     item, value = _TYPES[dtype], _TYPES[value_dtype]
     return (
         "struct mx_update_op {\n"
-        f"    static {item} apply({item} a, {value} b) {{ return {expression}; }}\n"
+        f"    static MX_INLINE {item} apply({item} a, {value} b)\n"
+        f"    {{ return {expression}; }}\n"
         "};\n"
     )
 

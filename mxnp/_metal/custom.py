@@ -34,8 +34,8 @@ _HEAD = """\
 using namespace metal;
 
 /* Return the offset, in elements, of an element whose number in C order is `elem`. */
-inline long elem_to_loc(uint elem, constant const int *shape,
-                        constant const long *strides, int ndim)
+METAL_FUNC long elem_to_loc(uint elem, constant const int *shape,
+                            constant const long *strides, int ndim)
 {
     long location = 0;
     for (int i = ndim - 1; i >= 0; i--) {

@@ -165,7 +165,11 @@ def test_texts(name: str) -> None:
         ),
         (
             lambda: matrix().sum(axis=0),
-            ["struct op0", "mx_join_columns<op0>(shared0", "mx_add(mx_cast"],
+            [
+                "struct op0 {\n    static MX_INLINE float",
+                "mx_join_columns<op0>(shared0",
+                "mx_add(mx_cast",
+            ],
         ),
         (
             lambda: mxnp.cumsum(matrix(), axis=1),

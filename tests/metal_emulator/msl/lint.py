@@ -76,6 +76,26 @@ def lint_text(text: str) -> list[Message]:
     return Lint(code, json.loads(tree)).messages()
 
 
+def functions_not_inlined(text: str) -> set[str]:
+    """
+    Return the names of the functions of a program that may be compiled as calls.
+
+    Matrices that a function takes may lose columns then. Kernels are no such functions.
+    """
+    compiler = Compiler(instrumented=False)
+    kernels = {kernel.name for kernel in compiler.check(text)}
+    found = set()
+    ahead = [json.loads(compiler.checked_syntax_tree(text)[1])]
+    while ahead:
+        node = ahead.pop()
+        kinds = {child.get("kind") for child in children(node)}
+        is_function = node.get("kind") in FUNCTIONS and "CompoundStmt" in kinds
+        if is_function and "AlwaysInlineAttr" not in kinds:
+            found.add(node["name"])
+        ahead += (child for child in children(node) if not child.get("isImplicit"))
+    return found - kernels
+
+
 class Lint:
     """
     The findings in a syntax tree.

@@ -140,7 +140,7 @@ def test_casts_of_floats_are_those_of_the_processor(host, build):
 
 @pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
 def test_extremes_of_floats_are_those_of_a_mac(name, build):
-    """There 0 is above -0, in any order, and NaN is as everywhere."""
+    """There 0 is above -0, in any order. Of two NaN, kernels take the first."""
     numbers = [0, -0.0, 1, -1, 1e-40, -1e-40, np.inf, -np.inf, np.nan, -np.nan]
     x, y = (each.ravel() for each in np.meshgrid(*[np.float32(numbers)] * 2))
     kernel = kernel_of("extreme", "float", ["float"] * 2, f"mx_{name}(a, b)")
