@@ -226,6 +226,10 @@ int mx_gpu_is_usable(void); /* false in the child of a fork.  Initializes the de
 
 int mx_gpu_has_own_memory(void); /* whether contents are copied to it */
 
+/* Returns the most bytes of an array that kernels of a usable device can use.  A block of the
+ * pool is up to an eighth larger than the array. */
+int64_t mx_gpu_max_bytes(void);
+
 /* Prepares MX_TRANSFORM or MX_LINEAR, an enum mx_library_call, with the numbers of its struct
  * in gpu/device.h.  Returns the bytes of scratch memory that it needs, or -1 if no library of
  * the device can compute it. */

@@ -55,6 +55,12 @@ int mx_gpu_is_usable(void)
 
 int mx_gpu_has_own_memory(void) { return mx_coherence_is_on(); }
 
+int64_t mx_gpu_max_bytes(void)
+{
+    size_t (*max_buffer)(void) = mx_device_used()->driver->max_buffer;
+    return max_buffer ? (int64_t)(max_buffer() / 4 * 3) : INT64_MAX;
+}
+
 int64_t mx_gpu_prepare(int call, const int64_t *numbers, int n)
 {
     size_t scratch = 0, size = (size_t)n * sizeof *numbers;
@@ -316,8 +322,9 @@ static int gpu_encode(const struct mx_group *group, struct mx_instruction *instr
     }
     mx_batch_return_words(n_words);
     bool is_full = status == MX_ERROR_MEMORY, is_lost = status == MX_ERROR_DEVICE;
+    bool is_too_large = status == MX_ERROR_VALUE; /* a buffer is */
     bool is_left_to_others = mx_coherence_is_on() || has_begun;
-    return is_left_to_others && (is_full || is_lost) ? MX_DECLINED : status;
+    return is_too_large || (is_left_to_others && (is_full || is_lost)) ? MX_DECLINED : status;
 }
 
 /* Notes on the device that the kernels of a measured group begin, or that they have ended. */

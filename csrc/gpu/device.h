@@ -141,8 +141,12 @@ struct mx_driver {
     void (*clear_cache)(void);                   /* of compiled kernels on disk; may be NULL */
     size_t (*max_threads)(const void *compiled); /* of a threadgroup */
 
+    /* Returns the bytes of the largest buffer.  NULL: only the memory limits them. */
+    size_t (*max_buffer)(void);
+
     /* Appends a kernel to those that run next.  It runs after all kernels before it that it
-     * depends on.  The driver retains the buffers and the compiled kernel until it has run. */
+     * depends on.  The driver retains the buffers and the compiled kernel until it has run.
+     * MX_ERROR_VALUE if a buffer is too large. */
     int (*encode)(const struct mx_dispatch *dispatch);
 
     /* Waits until all kernels have run.  MX_ERROR_DEVICE, with the device's message, if one of

@@ -204,13 +204,20 @@ static void free_memory(void *device_memory)
     mx_free(memory);
 }
 
+static size_t max_buffer(void) { return device.maxBufferLength; }
+
+static size_t length_of(const struct mx_block *block)
+{
+    return block->size - mx_alloc_page_size();
+}
+
 static struct memory *new_memory(const struct mx_block *block, char *data)
 {
     struct memory *memory = mx_alloc(sizeof *memory);
     if (!memory)
         return NULL;
     id<MTLBuffer> buffer = [device newBufferWithBytesNoCopy:data
-                                                     length:block->size - mx_alloc_page_size()
+                                                     length:length_of(block)
                                                     options:MTLResourceStorageModeShared
                                                 deallocator:nil];
     if (!buffer) {
@@ -221,15 +228,16 @@ static struct memory *new_memory(const struct mx_block *block, char *data)
     return memory;
 }
 
-/* Returns NULL after mx_fail. */
-static struct memory *memory_of(const struct mx_buffer *buffer)
+static int memory_of(struct memory **out, const struct mx_buffer *buffer)
 {
     struct mx_block *block = mx_pool_block(buffer->data);
-    if (!block->device_memory)
+    bool is_too_large = length_of(block) > max_buffer();
+    if (!block->device_memory && !is_too_large)
         block->device_memory = new_memory(block, buffer->data);
-    if (!block->device_memory)
-        mx_fail(MX_ERROR_MEMORY, "Metal cannot use a buffer of %zu bytes", buffer->nbytes);
-    return block->device_memory;
+    *out = block->device_memory;
+    return *out ? MX_OK
+                : mx_fail(is_too_large ? MX_ERROR_VALUE : MX_ERROR_MEMORY,
+                          "Metal cannot use a buffer of %zu bytes", buffer->nbytes);
 }
 
 /* -- Command buffers ---------------------------------------------------------------- */
@@ -438,8 +446,7 @@ static int metal_encode(const struct mx_dispatch *dispatch)
                      : commands ? MX_OK
                                 : begin_commands();
         for (int b = 0; b < dispatch->n_buffers && status == MX_OK; b++)
-            if (!(memories[b] = memory_of(dispatch->buffers[b])))
-                status = MX_ERROR_MEMORY;
+            status = memory_of(&memories[b], dispatch->buffers[b]);
         if (status == MX_OK)
             status = hold(dispatch, memories);
         if (status != MX_OK && commands && n_dispatches == 0)
@@ -494,6 +501,7 @@ const struct mx_driver mx_metal_driver = {
     .compile = compile_function,
     .release = release_state,
     .max_threads = max_threads,
+    .max_buffer = max_buffer,
     .encode = metal_encode,
     .wait = wait_for_all,
     .free_memory = free_memory,

@@ -614,6 +614,11 @@ def gpu_has_own_memory() -> bool:
     return bool(lib.mx_gpu_has_own_memory())
 
 
+def gpu_max_bytes() -> int:
+    """Return the most bytes of an array that kernels can use."""
+    return int(lib.mx_gpu_max_bytes())
+
+
 @cache
 def gpu_has_transforms() -> bool:
     """Return whether a library of the device computes Fourier transforms."""

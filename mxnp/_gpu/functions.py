@@ -80,11 +80,22 @@ def empty(size: int | tuple[int, ...], dtype: str) -> Any:
     return memory
 
 
+def can_hold(*sizes: int) -> bool:
+    """Return whether the GPU can use arrays of so many elements of 8 bytes."""
+    return 8 * max(sizes, default=0) <= core.gpu_max_bytes()
+
+
+def _elements_in_memory(a: Any) -> int:
+    """Return the number of elements of an array, or of the one that it is a view of."""
+    return max(int(a.size), 0 if a.base is None else numpy.size(a.base))
+
+
 def is_for_device(*arrays: Any) -> bool:
     """
     Return whether the GPU computes, and all operands are nonempty arrays.
 
-    With device "auto" it computes with arrays that its own memory has.
+    They are small enough for a kernel that writes a number for each element. With
+    device "auto" the GPU computes with arrays that its own memory has.
     """
     device = get_device()
     if device != GPU and (device != "auto" or not core.gpu_has_own_memory()):
@@ -93,6 +104,7 @@ def is_for_device(*arrays: Any) -> bool:
         all(type(a) is ndarray and a.size > 0 and a.dtype.isnative for a in arrays)
         and (device == GPU or any(map(_bridge.is_on_device, arrays)))
         and core.is_gpu_usable()
+        and can_hold(*map(_elements_in_memory, arrays))
     )
 
 

@@ -14,7 +14,7 @@ from mxnp._engine import core
 from mxnp._engine.devices import GPU, devices
 
 from . import kernels
-from .functions import empty, is_for_device, launch
+from .functions import can_hold, empty, is_for_device, launch
 
 # More runs on a GPU with its own memory: its arrays would be copied to the processor.
 _OWN_MEMORY = core.gpu_has_own_memory()
@@ -79,7 +79,9 @@ def _multiply(a: Any, b: Any) -> Any:
         flat = _multiply(a.reshape(-1, k), b)
         return flat if flat is NotImplemented else flat.reshape(*batch, m, n)
     (a, of_a), (b, of_b) = _prepare(a), _prepare(b)
-    if max(m, k, n, of_a.row, of_b.row) >= kernels.ROW_LIMIT:
+    if max(m, k, n, of_a.row, of_b.row) >= kernels.ROW_LIMIT or not can_hold(
+        count * m * n
+    ):
         return NotImplemented
     flat = kernels.matmul(launch, empty, a, b, count, (m, k, n), dtype, (of_a, of_b))
     return flat.reshape(*batch, m, n)

@@ -16,7 +16,7 @@ from mxnp import _bridge
 from mxnp._engine.devices import is_made_on_gpu
 
 from . import kernels
-from .functions import is_for_device, launch
+from .functions import can_hold, is_for_device, launch
 from .kernels import Draw
 
 _BLOCK = 4  # words of each value of the counter
@@ -90,7 +90,7 @@ def _draw(generator: Any, shape: tuple[int, ...], dtype: str, draw: Draw) -> Any
     kind = next((each for each in (PCG64, Philox) if isinstance(generator, each)), None)
     if kind is None or n < max(_bridge.get_threshold(), 1):
         return NotImplemented
-    if not (is_for_device() or is_made_on_gpu(n)):
+    if not (is_for_device() or is_made_on_gpu(n)) or not can_hold(n):
         return NotImplemented
     with generator.lock:
         while True:

@@ -436,6 +436,68 @@ def test_allocations_of_a_kernel_fail(failures: int) -> None:
     works()
 
 
+LARGE: dict[str, Callable[[Any, Any], Any]] = {
+    "map": lambda xp, x: x * 2 + 1,
+    "reduction": lambda xp, x: x.sum(keepdims=True),
+    "scan": lambda xp, x: xp.cumsum(x),
+    "gather": lambda xp, x: x[xp.arange(N) * 20],
+    "assignment": lambda xp, x: xp.put(x, xp.arange(N) * 20, 3) or x,
+    "update": lambda xp, x: xp.add.at(x, xp.arange(N) % 7, 1) or x,
+    "sort": lambda xp, x: xp.sort(x[::-1]),
+    "argsort": lambda xp, x: xp.argsort(x[::-1], kind="stable"),
+    "mask": lambda xp, x: x[x % 3 == 0],
+    "nonzero": lambda xp, x: xp.flatnonzero(x),
+    "product": lambda xp, x: x[:N, None] @ x[None, :40],
+    "view": lambda xp, x: xp.sort(x[5000:0:-1]),
+    "draw": lambda xp, x: xp.random.default_rng(7).random(400_000, "f4"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_arrays_larger_than_the_largest_buffer(name: str) -> None:
+    """The processor computes with them. Smaller arrays stay on the device."""
+    assert HOST
+    values = numpy.arange(400_000, dtype="i4") % 1000
+    x = np.array(values)
+    np.synchronize()
+    np.clear_cache()
+    with HOST.configured(max_buffer=1 << 20):
+        got = LARGE[name](np, x)
+        np.synchronize()
+        expected = LARGE[name](numpy, values)
+        numpy.testing.assert_array_equal(got, expected)
+        assert got.dtype == expected.dtype
+        works()
+
+
+def test_temporaries_larger_than_the_largest_buffer() -> None:
+    """Numbers of the last values, for elements of a byte."""
+    assert HOST
+    x = np.zeros(400_000, "u1")
+    i = np.arange(N) * 20 % 400_000
+    np.synchronize()
+    before = counts()
+    with HOST.configured(max_buffer=1 << 20):
+        x[i] = np.arange(N).astype("u1")
+        np.synchronize()
+    assert counts()["declined"] > before["declined"]
+    expected = numpy.zeros(400_000, "u1")
+    expected[numpy.arange(N) * 20] = numpy.arange(N).astype("u1")
+    numpy.testing.assert_array_equal(x, expected)
+
+
+def test_a_program_kernel_with_too_large_an_array() -> None:
+    assert HOST
+    x = np.zeros(400_000, "f4")
+    np.synchronize()
+    np.clear_cache()
+    with HOST.configured(max_buffer=1 << 20):
+        out = launch(x)
+        with pytest.raises(RuntimeError, match="cannot use a buffer of"):
+            out.tolist()
+        works()
+
+
 def test_allocations_between_passes_fail() -> None:
     assert HOST
     values = numpy.arange(400_000, dtype="i4") % 1000

@@ -98,6 +98,7 @@ SETTINGS = {
     "deferred": 0,
     "plain": 0,
     "macos": 15,
+    "max_buffer": 0,
     "pipeline_threads": 0,
     "fail_next_command_buffer": 0,
     "fail_next_library": 0,

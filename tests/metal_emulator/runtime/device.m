@@ -115,7 +115,8 @@ enum {
 
 - (NSUInteger)maxBufferLength
 {
-    return (NSUInteger)1 << 32;
+    return host_settings()->max_buffer ? (NSUInteger)host_settings()->max_buffer
+                                       : (NSUInteger)1 << 32;
 }
 
 - (uint64_t)recommendedMaxWorkingSetSize

@@ -26,6 +26,7 @@ const char *metal_emulator_last_report(void); /* valid until the next call of th
  *   pipeline_threads  METAL_EMULATOR_PIPELINE_THREADS  most threads of a threadgroup of kernels
  *                                       without [[max_total_threads_per_threadgroup]] (1024)
  *   macos      METAL_EMULATOR_MACOS     major version of the operating system: 12 to 26 (15)
+ *   max_buffer METAL_EMULATOR_MAX_BUFFER  bytes of the largest buffer (0: 2^32)
  *   together   METAL_EMULATOR_TOGETHER  libraries that wait until so many are compiled at the
  *                                       same time, or for 30 seconds
  *

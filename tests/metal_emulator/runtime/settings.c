@@ -37,6 +37,7 @@ static const struct {
     {"abort", "METAL_EMULATOR_ABORT", &settings.abort_on_report},
     {"pipeline_threads", "METAL_EMULATOR_PIPELINE_THREADS", &settings.pipeline_threads},
     {"macos", "METAL_EMULATOR_MACOS", &settings.macos},
+    {"max_buffer", "METAL_EMULATOR_MAX_BUFFER", &settings.max_buffer},
     {"together", "METAL_EMULATOR_TOGETHER", &settings.together},
 };
 

@@ -8,6 +8,7 @@ struct host_settings {
     long verbose, abort_on_report;
     long pipeline_threads; /* most threads of a kernel without the attribute; 0: 1024 */
     long macos;            /* major version of the operating system */
+    long max_buffer;       /* bytes of the largest buffer; 0: 2^32 */
     long together;         /* libraries that must be compiled at the same time */
 
     /* Faults to inject. */
