@@ -107,7 +107,7 @@ static int replace_slot(PyTypeObject *class)
     struct type_struct *type = (struct type_struct *)class;
     struct division *row = table_add(&divisions, class, 0);
     if (row && !row->slot) {
-        Py_INCREF(class);
+        Py_INCREF((PyObject *)class);
         row->slot = (ternaryfunc)type->call;
         type->call = division_call_slot;
     }
