@@ -117,6 +117,9 @@ def test_conda_recipe_has_the_requirements_of_the_project():
     scripts = project["project"]["scripts"].items()
     expected = [f"{name} = {target}" for name, target in scripts]
     assert recipe["build"]["entry_points"] == expected
+    # The driver of Metal is Objective-C, and conda names only a C compiler.
+    assert recipe["build"]["script"][0] == "export OBJC=$CC"
+    assert "export OBJC=$CC  # [osx]" in text
     assert "py<311" in text
     assert project["project"]["requires-python"] == ">=3.11"
     assert recipe["about"]["summary"] in project["project"]["description"]
