@@ -25,7 +25,7 @@ from mxnp._engine import auto_sizes, core
 from mxnp._engine.devices import device as device_block
 from mxnp._verify import tolerances
 
-from . import check_page
+from . import check_compiler, check_page
 from .custom import gpu_kernel
 
 Result = dict[str, Any]
@@ -436,6 +436,13 @@ def _keep_sizes(report: Result, write: Callable[[str], object]) -> None:
         write(f'device "auto" uses these sizes from now on: {name}\n')
 
 
+def _on_device(
+    part: Callable[[check_compiler.On], Result],
+) -> Callable[[_Check], Result]:
+    """Return a part that knows the device."""
+    return lambda check: part(lambda call: check.on(check.device, call))
+
+
 # -- The command -----------------------------------------------------------------------
 
 _PARTS: dict[str, Callable[[_Check], Result]] = {
@@ -445,6 +452,7 @@ _PARTS: dict[str, Callable[[_Check], Result]] = {
     "sorts": _sorts,
     "updates": _updates,
     "products": _products,
+    **{part.__name__: _on_device(part) for part in check_compiler.PARTS},
     "precision": _precision,
     "lifetimes": _lifetimes,
     "crossovers": _crossovers,

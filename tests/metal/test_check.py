@@ -37,6 +37,10 @@ def test_report(tmp_path: Path) -> None:
     assert report["language"]["300, -1, 70000 as uint8"] == [44, 255, 112]
     assert report["reductions"] == {"reductions": 68, "wrong": 0}
     assert all(report["sorts"].values())
+    assert all(report["divisions"].values())
+    assert all(report["copies"].values())
+    assert all(report["tiles"].values())
+    assert report["matrices"]["arrays of matrices are whole"]
     assert all(report["updates"].values())
     assert report["products"]["largest error, of the bound k * 2**-24"] < 1
     assert all(each["ulp"] <= each["bound"] for each in report["precision"].values())
