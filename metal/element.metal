@@ -305,6 +305,14 @@ MX_INLINE half mx_range(half first, half second, long i)
 /* The origin of the part of a grid that a dispatch has, from three of its arguments. */
 MX_INLINE uint3 mx_origin(long x, long y, long z) { return uint3(uint(x), uint(y), uint(z)); }
 
+/* Divide the number of an element by the length of an axis.  Divisors from memory are slow, so
+ * a number below 2^31 is divided by the words of `reciprocal` in csrc/gpu/kernel.c. */
+MX_INLINE int mx_quotient(int a, long by)
+{
+    return int(mulhi(uint(a) * 2, uint(by)) >> uint(by >> 32));
+}
+MX_INLINE long mx_quotient(long a, long by) { return a / by; }
+
 /* -- Status words ------------------------------------------------------------------------- */
 
 #define MX_DIVIDE_BY_ZERO 1u

@@ -235,6 +235,24 @@ void mx_kernel_print_head(struct mx_kernel *kernel, enum mx_grid kind,
                       mx_kernel_arg(kernel, words->group));
 }
 
+/* Returns two words by which kernels divide a number below 2^31 by n: the first is
+ * 2^(31 + k) / n, rounded up, for the least k with 2^k >= n, and the second is k.
+ * Granlund and Montgomery, Division by invariant integers using multiplication, 1994. */
+static int64_t reciprocal(int64_t length)
+{
+    uint64_t k = 0, n = length > 0 ? (uint64_t)length : 1;
+    while ((uint64_t)1 << k < n)
+        k++;
+    return (int64_t)((((uint64_t)1 << (31 + k)) + n - 1) / n | k << 32);
+}
+
+/* Returns the number of the argument by which positions are divided by the length of an axis.
+ */
+static int divisor(struct mx_kernel *kernel, int axis)
+{
+    return kernel->is_wide ? axis : mx_kernel_arg(kernel, reciprocal(kernel->shape[axis]));
+}
+
 void mx_kernel_print_axes(struct mx_kernel *kernel, unsigned axes, const char *number)
 {
     struct mx_text *text = &kernel->text;
@@ -247,8 +265,9 @@ void mx_kernel_print_axes(struct mx_kernel *kernel, unsigned axes, const char *n
         axes &= ~(1u << i);
         if (axes)
             mx_text_print(text,
-                          "    %s i%d = left %% %s(args[%d]);\n    left /= %s(args[%d]);\n",
-                          type, i, type, i, type, i);
+                          "    %s i%d = left;\n    left = mx_quotient(left, args[%d]);\n"
+                          "    i%d -= left * %s(args[%d]);\n",
+                          type, i, divisor(kernel, i), i, type, i);
         else
             mx_text_print(text, "    %s i%d = left;\n", type, i);
     }

@@ -159,3 +159,11 @@ def test_mask() -> None:
     assert costs["loads"] <= 3 * n + selected + 1000
     assert costs["barriers"] <= 2 * 8 + 4
     assert costs["threadgroup_loads"] <= 8 * (8 + 256 * 4) + 256 * 8
+
+
+def test_positions_of_many_axes() -> None:
+    """An axis is found by a multiplication, as a division takes many times as long."""
+    a = values("int32", 3, 5, 7, 4, 6)
+    part = a[::2, ::2, ::2, ::2, ::2]
+    assert costs_of(lambda: part + 1)["divisions"] == 0
+    assert costs_of(lambda: part.sum(axis=(1, 3)))["divisions"] == 0

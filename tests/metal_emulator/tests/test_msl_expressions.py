@@ -119,6 +119,23 @@ def test_scalar_arithmetic_agrees_with_numpy(t, tolerance, inputs, name, build):
     np.testing.assert_allclose(result, getattr(np, name)(*inputs), rtol=tolerance)
 
 
+def test_quotients_of_positions(build):
+    """The words are those of `reciprocal` in csrc/gpu/kernel.c."""
+    lengths = [2**k + d for k in range(31) for d in (-1, 0, 1) if 0 < 2**k + d <= 2**30]
+    lengths = np.unique([*lengths, 6, 10, 641, 6_700_417, 715_827_883])
+    power = np.array([(int(n) - 1).bit_length() for n in lengths])
+    words = -(-(2 ** (31 + power)) // lengths) | power << 32
+    near = np.unique(
+        [k * n + d for n in lengths for k in (0, 1, 5) for d in (-1, 0, 1)]
+    )
+    numbers = np.append(near[(near >= 0) & (near < 2**31)], [2**31 - 2, 2**31 - 1])
+    a, n = (each.ravel() for each in np.meshgrid(numbers.astype("i4"), lengths))
+    by = np.repeat(words, len(numbers))
+    kernel = kernel_of("quotient", "int", ["int", "long"], "mx_quotient(a, b)")
+    found = evaluate(build(PRELUDE + kernel), "quotient", np.int32, a, by)
+    np.testing.assert_array_equal(found, a // n)
+
+
 @pytest.mark.parametrize("host", ["", "#define MX_X86\n"])
 def test_casts_of_floats_are_those_of_the_processor(host, build):
     """On x86-64 that is so of numbers that the processor's instructions can represent."""
