@@ -57,8 +57,8 @@ def divisions(on: On) -> dict[str, Any]:
     cube = numpy.arange(numpy.prod(_SHAPE), dtype="i4").reshape(_SHAPE)
     given = mxnp.array(cube)
     results["four axes are decoded"] = numpy.array_equal(
-        on(lambda: given.transpose(2, 0, 3, 1)[::-1] + 1),
-        cube.transpose(2, 0, 3, 1)[::-1] + 1,
+        on(lambda: given[::2, ::2, ::2, ::2] + 1),
+        cube[::2, ::2, ::2, ::2] + 1,
     )
     return results
 
