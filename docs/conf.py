@@ -57,7 +57,13 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 # Wide tables, and pages that have no others below them.
-NO_SIDEBAR = ("benchmarks-ratios", "benchmarks-ratios-large", "peers", "quickstart", "is-it-for-me")
+NO_SIDEBAR = (
+    "benchmarks-ratios",
+    "benchmarks-ratios-large",
+    "peers",
+    "quickstart",
+    "is-it-for-me",
+)
 html_sidebars = {page: [] for page in NO_SIDEBAR}
 html_search_scorer = str(Path(__file__).parent / "extensions/search_scorer.js")
 html_show_sourcelink = False

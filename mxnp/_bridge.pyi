@@ -256,7 +256,7 @@ def empty(
     shape: tuple[int, ...],
     type_number: int,
     is_unwritten: bool = True,
-    like: Any = ...,
+    like: Any = None,
     /,
 ) -> Any: ...
 def fill(shape: tuple[int, ...], type_number: int, value: Any, /) -> Any: ...

@@ -17,7 +17,7 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 
 #define KEPT_SHARE 32                  /* of the memory that the process may use */
-#define MOST_KEPT  ((size_t)128 << 20) /* as much as three temporaries of SciPy of 32 MiB */
+#define MOST_KEPT  ((size_t)128 << 20) /* as much as four temporaries of SciPy of 32 MiB */
 #define MOST_BLOCK ((size_t)32 << 20)  /* as far as glibc raises its limit by itself */
 
 /* For tests: the number of requests until refusals begin and until they end, and the number of

@@ -322,7 +322,7 @@ static int gpu_encode(const struct mx_group *group, struct mx_instruction *instr
     }
     mx_batch_return_words(n_words);
     bool is_full = status == MX_ERROR_MEMORY, is_lost = status == MX_ERROR_DEVICE;
-    bool is_too_large = status == MX_ERROR_VALUE; /* a buffer is */
+    bool is_too_large = status == MX_ERROR_VALUE && mx_device_used()->driver->max_buffer;
     bool is_left_to_others = mx_coherence_is_on() || has_begun;
     return is_too_large || (is_left_to_others && (is_full || is_lost)) ? MX_DECLINED : status;
 }

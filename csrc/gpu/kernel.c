@@ -235,9 +235,9 @@ void mx_kernel_print_head(struct mx_kernel *kernel, enum mx_grid kind,
                       mx_kernel_arg(kernel, words->group));
 }
 
-/* Returns two words by which kernels divide a number below 2^31 by n: the first is
- * 2^(31 + k) / n, rounded up, for the least k with 2^k >= n, and the second is k.
- * Granlund and Montgomery, Division by invariant integers using multiplication, 1994. */
+/* Returns two words of 32 bits by which kernels divide a number below 2^31 by a length n: the
+ * lower one is 2^(31 + k) / n, rounded up, for the least k with 2^k >= n, and the upper one is
+ * k. Granlund and Montgomery, Division by invariant integers using multiplication, 1994. */
 static int64_t reciprocal(int64_t length)
 {
     uint64_t k = 0, n = length > 0 ? (uint64_t)length : 1;

@@ -86,16 +86,17 @@ def can_hold(*sizes: int) -> bool:
 
 
 def _elements_in_memory(a: Any) -> int:
-    """Return the number of elements of an array, or of the one that it is a view of."""
-    return max(int(a.size), 0 if a.base is None else numpy.size(a.base))
+    """Return how many numbers of 8 bytes the memory of an array holds."""
+    nbytes = a.base.nbytes if isinstance(a.base, (ndarray, numpy.ndarray)) else 0
+    return max(int(a.size), -(-int(nbytes) // 8))
 
 
 def is_for_device(*arrays: Any) -> bool:
     """
     Return whether the GPU computes, and all operands are nonempty arrays.
 
-    They are small enough for a kernel that writes a number for each element. With
-    device "auto" the GPU computes with arrays that its own memory has.
+    A kernel may write a number of 8 bytes for each element of an operand. With device
+    "auto" the GPU computes with arrays that its own memory has.
     """
     device = get_device()
     if device != GPU and (device != "auto" or not core.gpu_has_own_memory()):

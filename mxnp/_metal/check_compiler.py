@@ -21,7 +21,7 @@ from .custom import gpu_kernel
 On = Callable[[Callable[[], Any]], Any]
 
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
-_SHAPE = (3, 37, 6, 5)  # odd numbers of tiles and of vectors
+_SHAPE = (3, 37, 6, 5)  # four axes, whose positions are decoded
 
 
 def _pairs(dtype: str) -> tuple[Any, Any]:

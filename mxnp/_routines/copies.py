@@ -138,7 +138,7 @@ def _empty_like(
 ) -> Any:
     if type(a) is not ndarray or shape is not None or order not in ("K", "C"):
         return NotImplemented
-    wanted = a.dtype if dtype is None else find_dtype(dtype)
+    wanted = find_dtype(a.dtype if dtype is None else dtype)
     if wanted is None:
         return NotImplemented
     like = (a,) if order == "K" else ()

@@ -202,6 +202,6 @@ def _ufunc_outer(op: ufunc, A: Any, B: Any, /) -> Any:  # noqa: N803  (NumPy's n
         return NotImplemented
     if not _is_large(A.size * B.size):
         return NotImplemented
-    if op.operation < 0:
+    if op.operation < 0 or op.__wrapped__.nin != 2:
         return NotImplemented
     return _bridge.record(op, A.reshape(A.shape + (1,) * B.ndim), B)

@@ -10,7 +10,8 @@ import pytest
 from mxnp import _bridge
 
 # Each program runs with `numpy` and with `mxnp` as np, in a module and a process without the
-# other: a module that has both gets NumPy's objects.
+# other: a module that has both gets NumPy's objects. All programs of one run in turn, in
+# one process.
 CLASS = """
 import sys
 import {library} as np

@@ -424,6 +424,11 @@ a.astype(a)
 np.copy(a, subok=[])
 np.copy(a, order=[])
 np.zeros_like(a, subok=[])
+np.empty_like(a.astype('>f8')).dtype.str
+np.empty_like(a.astype('>f8'), order='C').dtype.str
+np.empty_like(a.astype(np.dtype('f8', metadata={'a': 1}))).dtype.metadata
+np.negative.outer(np.array(2.0), a)
+np.modf.outer(np.array(2.0), a)
 np.full_like(a, 2**70, bool)
 np.full_like(a, 3, subok=2**70)
 np.full(40_000, 2**70, bool)
@@ -447,7 +452,7 @@ np.roll(a, np.array([]))
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("size", [6, 40_000])
+@pytest.mark.parametrize("size", [6, 80_000])
 @pytest.mark.parametrize("call", COPIES)
 def test_copies_and_new_arrays(xp: ModuleType, call: str, size: int) -> Any:
     return outcome(xp, call, a=xp.arange(float(size)))

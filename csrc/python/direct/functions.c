@@ -173,7 +173,7 @@ static int call_arange(PyObject *const *args, size_t n, PyObject **result)
     return status;
 }
 
-/* Make an array of a list or a tuple of numbers that have the dtype of the first. */
+/* Make an array of a list or a tuple of numbers, if that has the dtype of the first one. */
 static int call_array(PyObject *const *args, size_t n, PyObject **result)
 {
     if (n == 1 && is_array(args[0]))

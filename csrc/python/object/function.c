@@ -569,11 +569,14 @@ static int record(const struct function *f, PyObject *args, PyObject *kwargs, Py
 
 static PyObject *record_ufunc(PyObject *module, PyObject *args)
 {
-    PyObject *result = NULL, *inputs = PyTuple_GetSlice(args, 1, PyTuple_Size(args));
     (void)module;
-    int status =
-        inputs ? record((struct function *)PyTuple_GetItem(args, 0), inputs, NULL, &result)
-               : -1;
+    PyObject *f = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : Py_None, *result = NULL;
+    if (!PyObject_TypeCheck(f, function_type) || ((struct function *)f)->operation < 0) {
+        PyErr_SetString(PyExc_TypeError, "record() takes a ufunc of ops.def");
+        return NULL;
+    }
+    PyObject *inputs = PyTuple_GetSlice(args, 1, PyTuple_Size(args));
+    int status = inputs ? record((struct function *)f, inputs, NULL, &result) : -1;
     Py_XDECREF(inputs);
     return record_result(status, result);
 }

@@ -92,17 +92,20 @@ static PyObject *empty(PyObject *module, PyObject *args)
     (void)module;
     struct shape shape = {0};
     struct source model;
-    PyObject *dims, *like = NULL;
+    PyObject *dims, *like = Py_None;
     int type_number, is_unwritten = true, order[MX_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "O!i|pO!", &PyTuple_Type, &dims, &type_number, &is_unwritten,
-                          array_type, &like))
+    if (!PyArg_ParseTuple(args, "O!i|pO", &PyTuple_Type, &dims, &type_number, &is_unwritten,
+                          &like))
         return NULL;
     int row = dtype_row(type_number);
-    if (row < 0 || !read_shape(dims, &shape) || (like && !source_read(like, &model)))
+    bool has_model = like != Py_None;
+    if (row < 0 || !read_shape(dims, &shape) ||
+        (has_model && (!is_array(like) || !source_read_array(like, &model) ||
+                       PyArray_NDIM(model.np_array) != shape.ndim)))
         Py_RETURN_NOTIMPLEMENTED;
-    if (like)
+    if (has_model)
         axes_sort(&model, order);
-    PyObject *out = record_new(row, &shape, like ? order : NULL);
+    PyObject *out = record_new(row, &shape, has_model ? order : NULL);
     if (out) {
         as_array(out)->is_unwritten = is_unwritten;
         memory_of(as_array(out)->unprepared)->is_unwritten = is_unwritten;
