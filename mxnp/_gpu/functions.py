@@ -87,8 +87,7 @@ def can_hold(*sizes: int) -> bool:
 
 def _elements_in_memory(a: Any) -> int:
     """Return how many numbers of 8 bytes the memory of an array holds."""
-    nbytes = a.base.nbytes if isinstance(a.base, (ndarray, numpy.ndarray)) else 0
-    return max(int(a.size), -(-int(nbytes) // 8))
+    return max(int(a.size), -(-_bridge.memory_size(a) // 8))
 
 
 def is_for_device(*arrays: Any) -> bool:

@@ -127,7 +127,7 @@ def test_expression_uses_every_operand(op):
 @each_op
 def test_functions_of_the_expressions_are_defined(op):
     metal = (ROOT / "metal" / "scalar.metal").read_text()
-    defined = set(re.findall(r"inline \w+ (mx_\w+)\(", metal))
+    defined = set(re.findall(r"MX_INLINE \w+ (mx_\w+)\(", metal))
     called = set(re.findall(r"(\w+)\(", op.expression))
     assert called <= defined
 

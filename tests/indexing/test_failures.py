@@ -288,8 +288,8 @@ def test_each_thread_gets_its_own_errors() -> None:
         meet.wait()
         for step in range(25):
             good = a + step
-            y = np.zeros(10 + k)[computed(10 + k)] if step % 2 else None
             try:
+                y = np.zeros(10 + k)[computed(10 + k)] if step % 2 else None
                 assert good[5] == k + step
                 if y is not None:
                     y.sum()

@@ -241,6 +241,13 @@ static PyObject *is_on_device(PyObject *module, PyObject *a)
     return PyBool_FromLong(is_array(a) && queue_is_away(root_of(a)->used));
 }
 
+static PyObject *memory_size(PyObject *module, PyObject *a)
+{
+    (void)module;
+    const struct mx_buffer *buffer = is_array(a) ? memory_of(root_of(a)->unprepared) : NULL;
+    return PyLong_FromSize_t(buffer ? buffer->nbytes : 0);
+}
+
 PyMethodDef assignment_methods[] = {
     {"empty", empty, METH_VARARGS,
      "empty(shape, type_number, is_unwritten=True, like=None)\n--\n\nReturn an array over "
@@ -271,5 +278,9 @@ PyMethodDef assignment_methods[] = {
     {"is_on_device", is_on_device, METH_O,
      "is_on_device(array)\n--\n\nRun what computes the array, and return whether a device with "
      "its own memory has its elements."},
+    {"memory_size", memory_size, METH_O,
+     "memory_size(array)\n--\n\nReturn the bytes of the block of memory that an array is in, "
+     "or 0 "
+     "if it is not in the pool."},
     {NULL, NULL, 0, NULL},
 };
