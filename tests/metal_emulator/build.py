@@ -152,15 +152,25 @@ def link(archive: str | Path, library: str | Path) -> None:
     run([*compiler(), "-shared", "-o", library, *whole, *libraries.split()])
 
 
+def write_depfile(path: str, archive: str, include: Iterable[str | Path]) -> None:
+    """Write the files that the archive is made of as a rule of make."""
+    files = [p for folder in (FOLDER, *include) for p in Path(folder).rglob("*.[chm]")]
+    names = " ".join(str(p).replace(" ", "\\ ") for p in sorted(files))
+    Path(path).write_text(f"{archive}: {names}\n")
+
+
 def main() -> None:
     """Build the archive that the command line describes."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("archive")
     parser.add_argument("--product", nargs="*", action="extend", default=[])
     parser.add_argument("--include", nargs="*", action="extend", default=[])
+    parser.add_argument("--depfile", help="to be written for ninja")
     arguments = parser.parse_args()
     try:
         build(arguments.archive, arguments.product, arguments.include)
+        if arguments.depfile:
+            write_depfile(arguments.depfile, arguments.archive, arguments.include)
     except (RuntimeError, FileNotFoundError) as error:
         sys.exit(str(error))
 
