@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -70,6 +71,8 @@ class Divided:
     def __init__(self, ufunc: numpy.ufunc) -> None:
         self._ufunc = ufunc
         self.__name__ = ufunc.__name__  # for reports
+        kind = ufunc.__name__.partition("_")[0]
+        self._most_threads = _MOST_THREADS.get(kind, (sys.maxsize, sys.maxsize))
         assert ufunc.signature is not None
         self._inputs, self._outputs = _count_core_axes(ufunc.signature)
 
@@ -94,9 +97,7 @@ class Divided:
         # The work for a matrix grows faster than its size.
         side = max((numpy.shape(operands[0]) or (1,))[-1], 1)
         pieces = self._count_pieces(batch[0], size * side) if batch else 1
-        kind = self.__name__.partition("_")[0]
-        most = _MOST_THREADS.get(kind, (pieces, pieces))[side >= _LEAST_LARGE]
-        pieces = min(pieces, most)
+        pieces = min(pieces, self._most_threads[side >= _LEAST_LARGE])
         if pieces < 2:
             return NotImplemented
 

@@ -141,8 +141,8 @@ def _empty_like(
     wanted = find_dtype(a.dtype if dtype is None else dtype)
     if wanted is None:
         return NotImplemented
-    like = (a,) if order == "K" else ()
-    return _bridge.empty(a.shape, wanted.num, False, *like)
+    like = a if order == "K" else None
+    return _bridge.empty(a.shape, wanted.num, False, like)
 
 
 def _arange(

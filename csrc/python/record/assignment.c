@@ -253,7 +253,7 @@ PyMethodDef assignment_methods[] = {
      "empty(shape, type_number, is_unwritten=True, like=None)\n--\n\nReturn an array over "
      "memory that is not written, or NotImplemented if such an array is not recorded. If it is "
      "unwritten, a recorded operation writes it before any other code can. Its axes have the "
-     "order of those of an array `like` of its shape."},
+     "same order in memory as those of `like`, an array of the same shape."},
     {"fill", assignment_fill, METH_VARARGS,
      "fill(shape, type_number, value)\n--\n\nRecord an array of one value, or return "
      "NotImplemented."},
@@ -280,7 +280,6 @@ PyMethodDef assignment_methods[] = {
      "its own memory has its elements."},
     {"memory_size", memory_size, METH_O,
      "memory_size(array)\n--\n\nReturn the bytes of the block of memory that an array is in, "
-     "or 0 "
-     "if it is not in the pool."},
+     "or 0 if it is not in the pool."},
     {NULL, NULL, 0, NULL},
 };
