@@ -152,10 +152,14 @@ def link(archive: str | Path, library: str | Path) -> None:
     run([*compiler(), "-shared", "-o", library, *whole, *libraries.split()])
 
 
+def files(*folders: str | Path) -> list[Path]:
+    """Return the C and Objective-C files of the emulator and below other folders."""
+    return sorted(p for f in (FOLDER, *folders) for p in Path(f).rglob("*.[chm]"))
+
+
 def write_depfile(path: str, archive: str, include: Iterable[str | Path]) -> None:
     """Write the files that the archive is made of as a rule of make."""
-    files = [p for folder in (FOLDER, *include) for p in Path(folder).rglob("*.[chm]")]
-    names = " ".join(str(p).replace(" ", "\\ ") for p in sorted(files))
+    names = " ".join(str(p).replace(" ", "\\ ") for p in files(*include))
     Path(path).write_text(f"{archive}: {names}\n")
 
 

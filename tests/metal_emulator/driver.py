@@ -113,7 +113,7 @@ SETTINGS = {
 def build_driver() -> Path:
     """Return the shared library of driver.m and the emulator; build it if necessary."""
     digest = hashlib.sha256(repr((build.compiler(), sys.executable)).encode())
-    for path in [*sorted(FOLDER.rglob("*.[chm]")), FOLDER / "build.py"]:
+    for path in [*build.files(), FOLDER / "build.py"]:
         digest.update(f"{path}\n".encode() + path.read_bytes())
     folder = Path(toolchain.cache_folder())
     library = folder / f"driver-{digest.hexdigest()[:32]}.so"
