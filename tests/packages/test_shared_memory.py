@@ -391,6 +391,28 @@ def test_nothing_waits_at_the_end_of_an_expression() -> None:
     assert y.sum() == (numpy.arange(SIZE) % 9 + 2.0).sum()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("np.multiply(2.0, 3)", "np.exp(1)", "np.add(s, s)", "np.sum(s)", "s.sum()"),
+        *("np.zeros(1)", "np.arange(1)", "np.array([1.0])", "np.asarray(s)", "s.copy()"),
+        *("np.clip(s, 0, 1)", "np.concatenate([s, s])[:1]", "np.cumsum(s)", "np.roll(s, 1)"),
+    ],
+)  # fmt: skip
+def test_nothing_waits_for_code_behind_a_call_of_few_elements(call: str) -> None:
+    def compute(np: Any, a: Any, w: Any) -> Any:
+        def write() -> float:
+            w[:] = 0
+            return 1.0
+
+        names = {"np": np, "a": a, "s": np.array([2.0]), "write": write}
+        return eval(f"np.sqrt(a * a) + np.multiply({call}, write())", names)
+
+    a, w = shared()
+    own = w.copy()
+    assert numpy.array_equal(compute(mxnp, a, w), compute(numpy, own, own))
+
+
 def test_variables_are_not_held() -> None:
     a, _ = shared()
 

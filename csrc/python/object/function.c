@@ -1132,8 +1132,10 @@ static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, si
     size_t n = flags & ~ARGUMENTS_OFFSET;
     if (is_reported())
         return call_reported(self, values, n, names);
+    if (expression_is_open()) /* another form closes it, or looks at what follows this call */
+        return call_indirect(self, values, n, names);
     if (((struct function *)self)->direct == functions_asarray && n == 1 && !names &&
-        is_array(values[0]) && !as_array(values[0])->is_standard && !expression_is_open() &&
+        is_array(values[0]) && !as_array(values[0])->is_standard &&
         is_usual((struct function *)self))
         return Py_NewRef(values[0]);
     int status = call_direct((struct function *)self, values, n, names, &result);
