@@ -335,7 +335,9 @@ def _search(is_least: bool) -> Callable[..., Any]:
             found = _bridge.find(is_least, a.ravel(), 0, keeps_dims)
             if found is NotImplemented:
                 return NotImplemented
-            return found.reshape((1,) * a.ndim) if keeps_dims else found[()]
+            if not keeps_dims:
+                return found[()]
+            return found if a.ndim == 1 else found.reshape((1,) * a.ndim).copy()
         axis = find_axis(axis, a.ndim)
         if axis < 0:
             return NotImplemented

@@ -100,6 +100,7 @@ np.var(f2, dtype='a'); np.add.accumulate(f1, dtype='a'); np.prod(p2, dtype='>i4'
 np.nansum(n1, where=b1[None]); np.bincount(q1, weights=f1.astype('g')); f1.fill(j1); f1.fill(1j)
 f1.resize(2**63, refcheck=np.array([0, 1], np.uint64), unknown=1); np.take(f2, q1, axis=1, mode=j1)
 np.add.at(i1, q1, np.float64); np.logical_or.at(b1, b2, b1); np.multiply.at(f2, q1[:5], n2)
+np.add.at(i1, q1, c2); f1.argmax(keepdims=1); np.nanargmin(f2, keepdims=True)
 np.multiply.at(read_only(f2), Index(0), o2); np.maximum.at(f1, unaligned(f1), f2.T)
 np.maximum.at(u1, Q2, [np.nan]); np.concatenate([f1, f1], casting=b1); np.copy(f2, order=f3)
 np.ones_like(i1, 'f4', order=f1[:0]); np.searchsorted(p1.cumsum(), f1, side=u1); np.pad(f2, 2, mode=b2)
