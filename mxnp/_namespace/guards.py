@@ -82,8 +82,8 @@ def _refuse_values(op: Any, a: Any, indices: Any, b: Any) -> None:
 
     Its error for their dtypes comes first. The indices are valid.
     """
-    nothing = numpy.zeros(0, numpy.asarray(_bridge.unwrap(b)).dtype)
-    op.at(numpy.zeros(1, a.dtype), numpy.zeros(0, numpy.intp), nothing)
+    dtype = numpy.asarray(_bridge.unwrap(b)).dtype
+    op.resolve_dtypes((a.dtype, dtype, a.dtype), casting="unsafe")
     raise ValueError("array is not broadcastable to correct shape")
 
 

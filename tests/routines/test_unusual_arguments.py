@@ -180,6 +180,7 @@ UPDATING = """
 2
 np.ones(4)
 np.ones((5, 3))
+np.ones((5, 3)) * 1j
 np.ones(3) * 1j
 'x'
 2**70
