@@ -123,10 +123,10 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--read",
         type=Path,
-        nargs="+",
+        action="append",
         metavar="FILE",
-        help="run nothing, and read the report from one or several --json files, or "
-        "for --plot from a --markdown page",
+        help="run nothing, and read the report from a --json file, or for --plot from "
+        "a --markdown page; several --read make one report",
     )
     return parser
 

@@ -100,7 +100,7 @@ def test_parts_of_a_run_are_one_report(tmp_path, capsys):
     other["machine"]["processor"] = "another"
     parts[1].write_text(json.dumps(other))
     with pytest.raises(SystemExit):
-        command.main(["--read", *map(str, parts)])
+        command.main([f"--read={part}" for part in parts])
     assert "the reports differ in the processor" in capsys.readouterr().err
 
 
