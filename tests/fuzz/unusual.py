@@ -243,7 +243,7 @@ CONTAINERS = [
     *("np.array(({b}, [x for x in {a}]))", "np.vstack([{a}, {b}])", "np.hstack(({a}, {b}))"),
     *("np.block([[{a}, {b}]])", "np.select([{a} > 1, {b} > 1], [{a}, {b}], 0)"),
     *("np.choose(({a} > 1) * 1, [{a}, {b}])", "np.broadcast_arrays({a}, {b})[1] + 0"),
-    *("np.concatenate([*np.array_split({a}, 3)])", "np.concatenate(tuple(np.meshgrid({a}[..., 0], {b}[..., 0])))"),
+    *("np.concatenate([*np.array_split({a}, 3)])", "np.concatenate(tuple(np.meshgrid({a}[:9][..., 0], {b}[:9][..., 0])))"),
     *("np.asarray(dict(x={a})['x'])", "np.array([[{a}], [{b}]])", "np.column_stack([{a}, {b}])"),
     *("np.einsum({a}, [0, ...], [0, ...])", "np.lexsort(({a}, {b}))", "np.array([{a}[0], {b}[0]])"),
     *("np.concatenate([{a}, {b}], axis=-1, out=np.concatenate([{a}, {b}], axis=-1))",),
