@@ -1136,6 +1136,7 @@ def test_operations_on_new_arrays_of_numpy_are_recorded(expression: str) -> None
     assert (y.__array__() == expected).all()
 
 
+@pytest.mark.thread_unsafe(reason="it counts the operations of all threads")
 def test_temporarily_shared_arrays() -> None:
     x = mxnp.linspace(0, 1, 50000)[:]
     outside = x.__array__()
