@@ -55,7 +55,7 @@ def files(*patterns):
 def prose(page):
     """Return the numbered lines of a page that are neither code nor table."""
     is_code = False
-    for number, line in enumerate(page.read_text().splitlines(), 1):
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         if line.lstrip().startswith("```"):
             is_code = not is_code
         elif not is_code and not line.startswith("|"):

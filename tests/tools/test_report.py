@@ -113,7 +113,7 @@ def test_reports_do_not_need_rich(folder):
     assert done.status == 0
     assert "Lines and operations" in done.errors
     assert json.loads((folder / "r.json").read_text())["rows"]
-    assert "heat.py" in (folder / "r.html").read_text()
+    assert "heat.py" in (folder / "r.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("width", [80, 100])
@@ -195,7 +195,7 @@ def test_standard_output_and_files_with_a_colon(folder):
     done = Run(folder, "--report=json:a.json", "--report=html:a.html", program)
     assert (done.status, done.output, done.errors) == (0, "", "")
     assert json.loads((folder / "a.json").read_text())["rows"]
-    assert (folder / "a.html").read_text().startswith("<!DOCTYPE html>")
+    assert (folder / "a.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 @pytest.mark.slow
@@ -487,7 +487,7 @@ class Page(HTMLParser):
 @pytest.mark.slow
 def test_the_page(folder):
     Run(folder, "--report=html", "r.html", "heat.py")
-    text = (folder / "r.html").read_text()
+    text = (folder / "r.html").read_text(encoding="utf-8")
     page = Page(text)
     shown = " ".join(page.text)
     for line in HEAT.strip().splitlines():
@@ -538,7 +538,7 @@ def test_long_files_are_folded(folder):
     write(folder, "")
     (folder / "program.py").write_text("\n".join(lines) + "\n")
     Run(folder, "--report=html", "r.html", "program.py")
-    page = Page((folder / "r.html").read_text())
+    page = Page((folder / "r.html").read_text(encoding="utf-8"))
     assert "… 97 lines" in " ".join(page.text)
     rows = [a for _, a in page.tags if a.get("class") == "row"]
     assert len(rows) == 102
@@ -558,7 +558,7 @@ def test_files_that_are_gone(folder):
     )
     done = Run(folder, "--report", "html", "r.html", "--report", program)
     assert done.status == 0, done.errors
-    assert "add" in " ".join(Page((folder / "r.html").read_text()).text)
+    assert "add" in " ".join(Page((folder / "r.html").read_text(encoding="utf-8")).text)
     assert "<string>:1" in done.errors
 
 
@@ -573,7 +573,9 @@ def test_forms_of_a_profile(tmp_path, capsys):
     text = profile.to_json(tmp_path / "r.json")
     assert (tmp_path / "r.json").read_text() == text
     assert json.loads(text) == json.loads(json.dumps(_report.to_dict(profile.report)))
-    assert profile.to_html(tmp_path / "r.html") == (tmp_path / "r.html").read_text()
+    assert profile.to_html(tmp_path / "r.html") == (tmp_path / "r.html").read_text(
+        encoding="utf-8"
+    )
     shown = Page(profile._repr_html_())
     assert "add" in shown.text
     assert "script" not in [tag for tag, _ in shown.tags]
@@ -604,7 +606,6 @@ def test_rich_shows_a_profile():
 
     with mxnp.profile() as profile:
         mxnp.ones(3) + 1
-    out = console.Console(width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    out = console.Console(width=120, record=True, file=io.StringIO())
     out.print(profile)
     assert "in array work" in out.export_text()
-    out.file.close()
