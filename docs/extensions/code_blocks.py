@@ -49,7 +49,7 @@ def blocks(page: Path) -> Iterator[Block]:
     """Yield the code blocks of a page, without directives."""
     mark, fence, word, begin = "", "", "", 0
     code: list[str] = []
-    for number, line in enumerate(page.read_text().splitlines(), 1):
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         if fence and line.strip() == fence:
             if not word.startswith("{"):
                 yield Block(begin, word, mark, "\n".join(code) + "\n")

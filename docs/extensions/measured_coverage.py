@@ -325,7 +325,7 @@ def _file(gpu: str) -> Path:
 @cache
 def kept_of_gpu(gpu: str) -> dict[str, Any]:
     """Return the content of a GPU's file: what ran in kernels when it was written."""
-    read: dict[str, Any] = json.loads(_file(gpu).read_text())
+    read: dict[str, Any] = json.loads(_file(gpu).read_text(encoding="utf-8"))
     return read
 
 

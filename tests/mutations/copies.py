@@ -99,7 +99,7 @@ class Copy:
     @contextmanager
     def planted(self, fault: Fault) -> Iterator[None]:
         """Plant a fault for a block."""
-        text = (self.root / fault.path).read_text()
+        text = (self.root / fault.path).read_text(encoding="utf-8")
         try:
             self._write(fault.path, fault.apply(text))
             self._build_changes(fault)

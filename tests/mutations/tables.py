@@ -85,7 +85,9 @@ def read(area: str, *, is_planted: bool = False) -> list[Fault]:
     packages: list[str] = []
     python: tuple[int, ...] = ()
     lane = path = ""
-    for number, line in enumerate((FOLDER / f"{area}.txt").read_text().splitlines(), 1):
+    for number, line in enumerate(
+        (FOLDER / f"{area}.txt").read_text(encoding="utf-8").splitlines(), 1
+    ):
         place = f"tests/mutations/{area}.txt:{number}"
         word, _, rest = line.partition(" ")
         if not word or word.startswith("#"):
@@ -112,5 +114,5 @@ def read(area: str, *, is_planted: bool = False) -> list[Fault]:
         if not fault.before or not fault.tests:
             raise TableError(f"{fault.place}: no text or no test")
         if not is_planted:
-            fault.apply((ROOT / fault.path).read_text())
+            fault.apply((ROOT / fault.path).read_text(encoding="utf-8"))
     return faults

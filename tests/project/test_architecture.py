@@ -95,7 +95,7 @@ def imports(path):
     """Return the modules of mxnp that a file imports, also inside functions."""
     package = ("mxnp", *path.relative_to(ROOT / "mxnp").parts[:-1])
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -132,7 +132,7 @@ def test_python_imports_follow_the_rules(path):
 
 
 def test_the_page_has_the_same_rules():
-    text = (ROOT / "docs" / "architecture.md").read_text()
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`_.*?) \| ?(.*?) ?\|$", text, re.MULTILINE)
     said = {
         name: set(re.findall(r"`(\w+)`", used))
@@ -186,7 +186,7 @@ def folder_of(path):
 
 def included(path):
     """Return the files of csrc that a file includes; a generated one may not exist."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     names = re.findall(r'^\s*#\s*(?:include|import)\s*"(.+?)"', text, re.MULTILINE)
     return [CSRC / name for name in names]
 
@@ -235,13 +235,13 @@ def test_only_one_module_knows_where_contents_are():
     naming = {
         path.relative_to(ROOT).as_posix()
         for path in SOURCES
-        if re.search(r"\bbuffer->data\b", path.read_text())
+        if re.search(r"\bbuffer->data\b", path.read_text(encoding="utf-8"))
     }
     assert not {name for name in naming if not name.startswith(READS_BUFFERS)}
 
 
 # Functions of the core whose names do not begin with the name of their file.
-API = set(re.findall(r"\b(mx_\w+)\(", (CSRC / "mxnp.h").read_text()))
+API = set(re.findall(r"\b(mx_\w+)\(", (CSRC / "mxnp.h").read_text(encoding="utf-8")))
 NAMED_OTHERWISE = {
     "mx_fail": "error.c: `return mx_fail(...)` marks each point of failure",
     "mx_realloc": "alloc.c: named after the C function",
@@ -270,7 +270,7 @@ def stems(noun):
 
 @pytest.mark.parametrize("path", CORE_FILES, ids=lambda p: str(p.relative_to(CSRC)))
 def test_c_functions_are_named_after_their_file(path):
-    text = MACRO.sub("", path.read_text())
+    text = MACRO.sub("", path.read_text(encoding="utf-8"))
     names = set(FUNCTION.findall(text)) - API - NAMED_OTHERWISE.keys()
     prefixes = tuple(f"mx_{stem}" for stem in stems(path.stem))
     for name in names:
@@ -284,7 +284,7 @@ BRIDGE_FILES = [p for p in SOURCES if p.relative_to(CSRC).parts[0] == "python"]
 def test_functions_of_the_bridge_are_named_after_their_file(path):
     # Python requires the prefix PyInit_.
     prefixes = ("PyInit_", *(f"{stem}_" for stem in stems(path.stem)))
-    for name in FUNCTION.findall(MACRO.sub("", path.read_text())):
+    for name in FUNCTION.findall(MACRO.sub("", path.read_text(encoding="utf-8"))):
         assert name.startswith(prefixes), name
 
 
@@ -297,16 +297,18 @@ def test_static_functions_of_one_word_have_different_names():
         name
         for path in SOURCES
         if path.suffix != ".h"
-        for name in {*STATIC.findall(MACRO.sub("", path.read_text()))}
+        for name in {*STATIC.findall(MACRO.sub("", path.read_text(encoding="utf-8")))}
     ]
     assert {"suits", "times"} <= {*found}
     assert not {name for name in found if found.count(name) > 1}
 
 
 def test_names_of_functions_are_found():
-    names = FUNCTION.findall((CSRC / "python/packages/slots.c").read_text())
+    names = FUNCTION.findall(
+        (CSRC / "python/packages/slots.c").read_text(encoding="utf-8")
+    )
     assert names == ["slot_replace", "slot_patch", "slot_patch_new", "slot_patch_call"]
-    header = (CSRC / "python/profile/call_site.h").read_text()
+    header = (CSRC / "python/profile/call_site.h").read_text(encoding="utf-8")
     assert {"call_site_new", "call_site_free"} <= {*FUNCTION.findall(header)}
 
 
@@ -331,13 +333,15 @@ NAMES_A_GPU = (
 
 def test_only_its_own_files_name_a_gpu():
     kinds = re.findall(
-        r"^DEVICE\((\w+)\)", (CSRC / "gpu" / "devices.def").read_text(), re.M
+        r"^DEVICE\((\w+)\)",
+        (CSRC / "gpu" / "devices.def").read_text(encoding="utf-8"),
+        re.M,
     )
     assert kinds
     naming = {
         path.relative_to(ROOT).as_posix()
         for path in [*SOURCES, *MODULES]
-        if re.search("|".join(kinds), path.read_text(), re.IGNORECASE)
+        if re.search("|".join(kinds), path.read_text(encoding="utf-8"), re.IGNORECASE)
     }
     assert not {name for name in naming if not name.startswith(NAMES_A_GPU)}
     for allowed in NAMES_A_GPU:

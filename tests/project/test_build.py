@@ -27,7 +27,7 @@ def test_an_old_python_is_named_before_anything_is_compiled():
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_products_and_sums_are_rounded_one_by_one(tmp_path):
     """With one rounding for both, arange has other bits than NumPy's."""
-    text = (ROOT / "meson.build").read_text()
+    text = (ROOT / "meson.build").read_text(encoding="utf-8")
     options = re.findall(
         r"^add_project_arguments\('(-f[^']+)', language: 'c'\)", text, re.M
     )
@@ -46,9 +46,9 @@ def test_products_and_sums_are_rounded_one_by_one(tmp_path):
         source,
     ]
     subprocess.run([*command, *fused, *options], check=True)
-    assert not re.search(r"\bv?fm(add|la)", out.read_text())
+    assert not re.search(r"\bv?fm(add|la)", out.read_text(encoding="utf-8"))
     subprocess.run([*command, *fused, "-ffp-contract=fast"], check=True)
-    assert re.search(r"\bv?fm(add|la)", out.read_text())
+    assert re.search(r"\bv?fm(add|la)", out.read_text(encoding="utf-8"))
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
@@ -71,7 +71,9 @@ def test_numpy_arrays_that_are_not_prepared_are_not_passed_on(
         "void *use(PyObject *a);\n"
         f"void *use(PyObject *a) {{ return {expression}; }}\n"
     )
-    options = re.findall(r"'(-W[^']+)'", (ROOT / "meson.build").read_text())
+    options = re.findall(
+        r"'(-W[^']+)'", (ROOT / "meson.build").read_text(encoding="utf-8")
+    )
     command = ["cc", "-std=c11", "-D_DEFAULT_SOURCE", "-DPy_LIMITED_API=0x030b0000"]
     for folder in (numpy.get_include(), sysconfig.get_path("include")):
         options += ["-isystem", folder]

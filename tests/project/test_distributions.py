@@ -90,7 +90,7 @@ def test_wrong_versions_are_reported(find_faults, contents):
 
 @pytest.mark.parametrize("name", ["CITATION.cff", ".ci/conda/meta.yaml"])
 def test_files_of_a_release_have_the_version(name, contents):
-    text = (ROOT / name).read_text()
+    text = (ROOT / name).read_text(encoding="utf-8")
     found = re.search(r'^(?:version: |\{% set version = ")([\d.]+)', text, re.MULTILINE)
     assert found
     assert found[1] == contents.version_of_build()
@@ -104,10 +104,10 @@ def test_conda_recipe_has_the_requirements_of_the_project():
     def name_of(package):
         return f"{package}_compiler"
 
-    text = (ROOT / ".ci" / "conda" / "meta.yaml").read_text()
+    text = (ROOT / ".ci" / "conda" / "meta.yaml").read_text(encoding="utf-8")
     names = {"PYTHON": "python", "compiler": name_of, "stdlib": name_of}
     recipe = yaml.safe_load(jinja2.Template(text).render(names))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     required = {
         section: {each.replace(" ", "") for each in recipe["requirements"][section]}
         for section in ("host", "run")

@@ -155,7 +155,7 @@ def test_examples_of_docstrings(name):
 
 def reference():
     pages = (DOCS / "reference").glob("*.md")
-    return "".join(page.read_text() for page in pages)
+    return "".join(page.read_text(encoding="utf-8") for page in pages)
 
 
 @pytest.mark.parametrize("name", own_names())
@@ -282,7 +282,7 @@ LINK = re.compile(r"(?<!!)\[[^\]\n]*(?:\n[^\]\n]*)?\]\(([^)\s]+)\)")
 
 @each_page
 def test_links_lead_to_files(page):
-    for target in LINK.findall(page.read_text()):
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
         path = target.partition("#")[0]
         if "://" not in target and path:
             assert (page.parent / path).exists(), target
@@ -290,7 +290,7 @@ def test_links_lead_to_files(page):
 
 def anchors(page):
     """Return the anchors of the headings of a page on a code host."""
-    headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {
         re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings
     }
@@ -299,14 +299,14 @@ def anchors(page):
 @each_page
 def test_links_lead_to_headings_on_a_code_host(page):
     """Check that they do not rely on the sections that a page includes on the site."""
-    for target in LINK.findall(page.read_text()):
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
         path, _, anchor = target.partition("#")
         if "://" not in target and anchor:
             assert anchor in anchors(page.parent / path if path else page), target
 
 
 def test_the_programs_of_the_chart_are_explained():
-    text = (DOCS / "is-it-for-me.md").read_text()
+    text = (DOCS / "is-it-for-me.md").read_text(encoding="utf-8")
     section = text.split("## Fourteen programs")[1].split("\n## ")[0]
     programs = {case.name for case in suites.load("programs").cases([100])}
     assert {*re.findall(r"^\| ([a-z0-9 ]+) \|", section, re.MULTILINE)} == {
@@ -316,7 +316,7 @@ def test_the_programs_of_the_chart_are_explained():
 
 
 def test_the_search_ranks_pages_that_exist():
-    scorer = (DOCS / "extensions/search_scorer.js").read_text()
+    scorer = (DOCS / "extensions/search_scorer.js").read_text(encoding="utf-8")
     names = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
     (last,) = re.findall(r"/\^\((.*)\)/", scorer)
     for beginning in [*last.replace("\\", "").split("|"), "quickstart.md"]:
@@ -331,9 +331,9 @@ TEST = re.compile(r"`((?:\w+/)*test_\w+\.py(?:::\w+)*)`")
 def test_tests_that_are_named_are_there(page):
     if page.parent.name == "numpy":
         return  # This page names NumPy's tests.
-    for name in TEST.findall(page.read_text()):
+    for name in TEST.findall(page.read_text(encoding="utf-8")):
         file, *parts = name.split("::")
-        text = (ROOT / file).read_text()
+        text = (ROOT / file).read_text(encoding="utf-8")
         for part in parts:
             word = "class" if part[0].isupper() else "def"
             assert re.search(rf"^ *{word} {part}\b", text, re.MULTILINE), name

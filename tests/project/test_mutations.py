@@ -53,7 +53,7 @@ def test_faults_apply_and_name_tests(area: str) -> None:
             continue
         for test in fault.tests:
             path, *names = re.sub(r"\[.*", "", test).split("::")
-            text = (ROOT / path).read_text()
+            text = (ROOT / path).read_text(encoding="utf-8")
             assert all(re.search(rf"(def|class) {name}\b", text) for name in names), (
                 test
             )

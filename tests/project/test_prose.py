@@ -124,7 +124,7 @@ def test_comments_and_docstrings_avoid_some_phrases():
         texts = TEXTS.get(path.suffix)
         if not texts or OF_OTHERS in path.as_posix():
             continue
-        source = path.read_text()
+        source = path.read_text(encoding="utf-8")
         if ANY.search(source):  # most files need not be split into tokens
             found += [f"{path.relative_to(ROOT)}:{f}" for f in findings(texts, source)]
     assert not found, "\n".join(found)

@@ -22,7 +22,7 @@ from support.paths import EMULATOR
 TIMEOUT, PAGE_FAULT, ACCESS_REVOKED, INVALID_RESOURCE, DEVICE_REMOVED = 2, 3, 4, 9, 11
 COMPLETED, ERROR = 4, 5  # values of MTLCommandBufferStatus
 
-KERNELS = (EMULATOR / "driver.metal").read_text()
+KERNELS = (EMULATOR / "driver.metal").read_text(encoding="utf-8")
 
 
 def start() -> str:
