@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy
@@ -13,6 +15,7 @@ from mxnp._engine.threads import cut, longest
 from .entries import Entry, can_write, is_plain, is_same_memory, replaced
 
 _WRAP = (1, 5)  # SciPy's numbers of modes in which a border needs the other one
+_MOST = 32  # grains of a tile, which take 5 to 25 ms, until an interrupt is noticed
 
 
 def lines(*, axis: int, output: int, is_result: bool = False) -> Callable[..., Any]:
@@ -66,6 +69,83 @@ class Places(NamedTuple):
     origins: int
 
 
+def _sections(
+    shape: tuple[int, ...], along: int, borders: tuple[int, ...], count: int
+) -> list[tuple[slice, ...]]:
+    """
+    Cut all axes but one into so many blocks in all, or fewer.
+
+    A block is sixteen times as long as its border.
+    """
+    cuts = [[slice(0, n)] for n in shape]
+    for axis in sorted(range(len(shape)), key=lambda i: -shape[i]):
+        if axis != along:
+            n, least = shape[axis], 16 * borders[axis] + 2
+            blocks = max(1, min(count, n // least))
+            edges = [i * n // blocks for i in range(blocks + 1)]
+            cuts[axis] = [slice(*ends) for ends in pairwise(edges)]
+            count = -(-count // blocks)
+    return [*product(*cuts)]
+
+
+def _around(own: slice, border: int, size: int) -> slice:
+    """
+    Return a part with the elements around it.
+
+    It is as long as the filter, because SciPy writes behind shorter arrays.
+    """
+    start = max(0, min(own.start, size - border - 1) - border)
+    return slice(start, min(size, max(own.stop, border + 1) + border))
+
+
+def _divide_tiles(
+    entry: Entry,
+    shape: tuple[int, ...],
+    borders: tuple[int, ...],
+    steps: int,
+    compute: Callable[[Any, Any, Any], None],
+) -> bool:
+    """
+    Divide a filter that computes each element from those around it, if it can be.
+
+    A tile gets the elements around it too, and what it computes for these is dropped.
+
+    Parameters
+    ----------
+    entry : Entry
+        The filter.
+    shape : tuple of int
+        The shape of the input.
+    borders : tuple of int
+        How many elements along each axis a result depends on, on either side.
+    steps : int
+        The steps of work for an element.
+    compute : callable
+        Takes slices: of a tile, of what it is computed from, and of the tile in that.
+    """
+    along = longest(shape)
+    n, work = max(shape, default=0), math.prod(shape) * steps
+    least = 8 * borders[along] + 1  # so that little work is done twice
+    if entry.cut_into(n // least, work) < 2:
+        return False
+    steps_of_part = entry.most(n, work, least) * work // n
+    count = -(-steps_of_part // (_MOST * entry.grain))
+    sections = _sections(shape, along, borders, count)
+
+    def compute_part(part: slice) -> None:
+        for i in range(part.start // n, -(-part.stop // n)):
+            rows = slice(max(0, part.start - i * n), min(n, part.stop - i * n))
+            tile = (*sections[i][:along], rows, *sections[i][along + 1 :])
+            given = tuple(map(_around, tile, borders, shape))
+            place = tuple(
+                slice(own.start - around.start, own.stop - around.start)
+                for own, around in zip(tile, given, strict=True)
+            )
+            compute(tile, given, place)
+
+    return entry.run(compute_part, n * len(sections), work, least=least)
+
+
 def _divide_around(
     entry: Entry,
     args: tuple[Any, ...],
@@ -74,9 +154,7 @@ def _divide_around(
     note: Callable[[Any, Any], None] | None = None,
 ) -> bool:
     """
-    Divide a filter that computes each element from those around it, if it can be.
-
-    A piece gets the elements around it too, and what it computes for these is dropped.
+    Divide a filter that writes an output, if it can be.
 
     Parameters
     ----------
@@ -89,34 +167,31 @@ def _divide_around(
     places : Places
         The places of other arguments.
     note : callable, optional
-        Takes the input and the output of each piece.
+        Takes the input and the output of each tile.
     """
     a, footprint, out = args[0], args[places.footprint], args[places.output]
-    n, work = max(a.shape, default=0), a.size * footprint.size
     if (
-        entry.cut_into(n, work) < 2
+        entry.cut_into(max(a.shape, default=0), a.size * footprint.size) < 2
         or not all(is_plain(args[i]) and args[i].shape == out.shape for i in inputs)
         or footprint.ndim != a.ndim
         or not can_write(out, tuple(x for x in args if x is not out))
     ):
         return False
-    along = longest(a.shape)
-    origin = int(args[places.origins][along])
-    around = footprint.shape[along] // 2 + abs(origin)
+    origins = (int(each) for each in args[places.origins])
+    borders = tuple(
+        size // 2 + abs(origin)
+        for size, origin in zip(footprint.shape, origins, strict=True)
+    )
 
-    def compute(part: slice) -> None:
-        start, stop = max(0, part.start - around), min(n, part.stop + around)
-        given = {i: cut(args[i], along, slice(start, stop)) for i in inputs}
-        made = numpy.empty(given[0].shape, out.dtype)
-        entry.function(*replaced(args, {**given, places.output: made}))
-        own = slice(part.start - start, part.stop - start)
-        cut(out, along, part)[...] = cut(made, along, own)
+    def compute(tile: Any, given: Any, place: Any) -> None:
+        parts = {i: args[i][given] for i in inputs}
+        made = numpy.empty(parts[0].shape, out.dtype)
+        entry.function(*replaced(args, {**parts, places.output: made}))
+        out[tile] = made[place]
         if note:
-            note(cut(a, along, part), cut(out, along, part))
+            note(a[tile], out[tile])
 
-    # A border is an eighth of a piece at most, so that little work is done twice. SciPy
-    # writes behind arrays of one dimension that are shorter than the filter.
-    return entry.run(compute, n, work, least=8 * around + 1)
+    return _divide_tiles(entry, a.shape, borders, footprint.size, compute)
 
 
 def neighbourhoods(places: Places, mode: int) -> Callable[..., Any]:
@@ -161,15 +236,14 @@ def windows(entry: Entry, a: Any, size: Any) -> Any:
     if not is_plain(a) or a.ndim != 2:
         return NotImplemented
     out = numpy.empty(a.shape, a.dtype.newbyteorder("="))
-    around = int(size[0]) // 2
+    height, width = int(size[0]), int(size[1])
 
-    def compute(part: slice) -> None:
-        start, stop = max(0, part.start - around), min(len(a), part.stop + around)
-        made = entry.function(a[start:stop], size)
-        out[part] = made[part.start - start : part.stop - start]
+    def compute(tile: Any, given: Any, place: Any) -> None:
+        out[tile] = entry.function(a[given], size)[place]
 
-    work, least = a.size * int(size[0]) * int(size[1]), 8 * around + 1
-    return out if entry.run(compute, len(a), work, least=least) else NotImplemented
+    borders = (height // 2, width // 2)
+    is_divided = _divide_tiles(entry, a.shape, borders, height * width, compute)
+    return out if is_divided else NotImplemented
 
 
 # -- Interpolation ---------------------------------------------------------------------

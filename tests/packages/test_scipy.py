@@ -305,7 +305,9 @@ def filter_of_all_axes(draw):
 
 def filter_of_neighbourhoods(draw):
     # SciPy's rank filter of one dimension writes behind short arrays.
-    a = draw.array((*draw.shape(2), int(draw.r.integers(1, 40))), draw.one(*DTYPES))
+    shape = (*draw.shape(2), int(draw.r.integers(1, 40)))
+    shape = draw.one(shape, shape, tuple(draw.r.integers(20, 90, 2)))
+    a = draw.array(shape, draw.one(*DTYPES))
     size = draw.r.integers(1, 6, a.ndim)
     weights = draw.r.normal(size=size)
     footprint = weights > -1.0
@@ -387,7 +389,7 @@ def signal_filter(draw):
 
 
 def window(draw):
-    a = draw.array(tuple(draw.r.integers(1, 40, 2)), draw.one("f8", "f4", "u1"))
+    a = draw.array(tuple(draw.r.integers(1, 90, 2)), draw.one("f8", "f4", "u1"))
     return signal.medfilt2d, [a, draw.r.integers(0, 3, 2) * 2 + 1], {}
 
 
@@ -407,7 +409,7 @@ ALL_MODES = (*MODES, "grid-wrap", "grid-constant", "grid-mirror")
 def morphology(draw):
     # SciPy writes behind arrays of one dimension that are shorter than the structure.
     shape = (*draw.shape(2, 8), int(draw.r.integers(20, 60)))
-    shape = draw.one(shape, shape[-1:])
+    shape = draw.one(shape, shape[-1:], tuple(draw.r.integers(20, 90, 2)))
     a = draw.array(shape, draw.one(*DTYPES))
     structure = draw.r.random(draw.r.integers(1, 5, a.ndim)) > 0.4
     structure[tuple(n // 2 for n in structure.shape)] = True  # so that all calls end
@@ -671,6 +673,15 @@ def test_no_piece_is_shorter_than_the_filter(threads):
     assert min(lengths) >= 5
 
 
+@pytest.mark.parametrize("size", [3, 5, 6, 20])
+def test_a_part_of_one_row_gets_as_many_rows_as_the_filter_has(size):
+    for row in range(size):
+        around = filters._around(slice(row, row + 1), 2, size)
+        assert [*range(size)[around]] == [*range(around.start, around.stop)]
+        assert around.start <= max(0, row - 2) < min(size, row + 3) <= around.stop
+        assert around.stop - around.start >= min(size, 5)
+
+
 def test_the_output_may_overlap_the_input(threads):
     whole = np.random.default_rng(1).random((50, 60))
 
@@ -807,6 +818,24 @@ def test_a_part_has_two_grains_at_most(threads, work):
     )
     assert sum(lengths) == 9999
     assert max(lengths) <= 200 // work
+
+
+@pytest.mark.parametrize(("shape", "size"), [((1500, 900), 7), ((90, 80, 100), 3)])
+def test_a_tile_of_a_filter_has_few_steps(threads, shape, size):
+    """Where a part of few rows would compute too many borders again."""
+    steps, footprint = [], np.ones((size,) * len(shape), bool)
+
+    def rank_filter(a, rank, footprint, out, *_):
+        steps.append(a.size * footprint.size)
+        out[...] = a
+
+    a, out = np.random.default_rng(1).random(shape), np.zeros(shape)
+    entry = entries.Entry(rank_filter, 2**15, "rank_filter")
+    divide = filters.neighbourhoods(filters.Places(2, 3, 6), mode=4)
+    divide(entry, a, 0, footprint, out, 0, 0.0, [0] * len(shape))
+    assert (out == a).all()
+    assert max(steps) < 1.25 * 32 * 2**15
+    assert sum(steps) < 1.4 * a.size * footprint.size
 
 
 def fail_at_the_end(monkeypatch, fail):
