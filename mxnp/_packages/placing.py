@@ -12,7 +12,7 @@ from mxnp import _bridge
 from mxnp._interop.adapters import when_imported
 
 from .entries import Entry, FinalError, count_threads
-from .table import NOT_DIVIDED, ROWS, Row
+from .table import GRAINS, NOT_DIVIDED, ROWS, Row
 
 
 def call_divider(row: Row, entry: Entry, *args: Any, **kwargs: Any) -> Any:
@@ -72,8 +72,9 @@ def place(module: ModuleType, grain: int = 0) -> None:
         if row.module != module.__name__:
             continue
         for name, function in _functions_of(row, module):
-            entry = Entry(function, grain or row.grain, _public_name(row, name))
-            least = grain or row.least or 2 * row.grain
+            own = grain or GRAINS.get(name, row.grain)
+            entry = Entry(function, own, _public_name(row, name))
+            least = grain or row.least or 2 * own
             _bridge.divide_calls(function, _divider(row, entry), least)
 
 

@@ -22,7 +22,8 @@ class Row(NamedTuple):
         Takes an `Entry` and the arguments of a call. It returns the result of the
         call, or NotImplemented.
     grain : int
-        The least number of elements, or steps of work, for a thread.
+        The least number of elements, or steps of work, for a thread, unless `GRAINS`
+        has another one.
     sample : str
         A call of SciPy that is divided, over arrays that the tests have.
     least : int, optional
@@ -44,6 +45,31 @@ NOT_DIVIDED = {
     *("expn", "kn", "nbdtr", "nbdtrc", "nbdtri", "pdtri", "smirnov", "smirnovi", "yn"),
     "sph_harm",  # until SciPy 1.16
 }
+
+# Ufuncs that take 0.15 microseconds and more, or 5 and more, for an element.
+_SLOW = """
+    airy airye bdtrik bdtrin bei beip ber berp besselpoly betainc betaincc
+    betainccinv betaincinv btdtria btdtrib chdtr chdtrc chdtri chdtriv chndtr
+    chndtrix ellipeinc ellipj ellipkinc elliprd elliprf elliprg elliprj
+    eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_gegenbauer
+    eval_genlaguerre eval_jacobi eval_laguerre eval_legendre eval_sh_chebyt
+    eval_sh_chebyu eval_sh_jacobi eval_sh_legendre exp1 expi fdtr fdtrc fdtri
+    fdtridfd gammainc gammaincc gammainccinv gammaincinv gdtr gdtrc gdtria gdtrix
+    hankel1 hankel1e hankel2 hankel2e hyp0f1 hyp1f1 hyp2f1 it2i0k0 it2j0y0
+    it2struve0 itairy iti0k0 itj0y0 itmodstruve0 itstruve0 iv ive jn jv jve kei
+    keip kelvin ker kerp kolmogi kv kve mathieu_a mathieu_b mathieu_cem
+    mathieu_sem modfresnelm modfresnelp nbdtrik nbdtrin ncfdtr ncfdtridfd
+    ncfdtridfn ncfdtrinc nctdtr nctdtridf owens_t pbvv pbwa pdtr pdtrc pdtrik
+    shichi stdtr stdtridf stdtrit tklmbda voigt_profile yv yve
+"""
+_SLOWEST = """
+    chndtridf chndtrinc gdtrib hyperu log_wright_bessel mathieu_modcem1
+    mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 modstruve ncfdtri nctdtrinc
+    nctdtrit obl_ang1 obl_ang1_cv obl_cv obl_rad1 obl_rad1_cv obl_rad2 obl_rad2_cv
+    pbdv pro_ang1 pro_ang1_cv pro_cv pro_rad1 pro_rad1_cv pro_rad2 pro_rad2_cv
+    struve wright_bessel
+"""
+GRAINS = dict.fromkeys(_SLOW.split(), 2**11) | dict.fromkeys(_SLOWEST.split(), 2**9)
 
 _ND = "scipy.ndimage._nd_image"
 _FFT = (

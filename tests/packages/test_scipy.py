@@ -18,7 +18,7 @@ import mxnp
 from mxnp import _bridge
 from mxnp._engine.threads import cut
 from mxnp._packages import elements, entries, filters, placing
-from mxnp._packages.table import NOT_DIVIDED, ROWS
+from mxnp._packages.table import GRAINS, NOT_DIVIDED, ROWS
 
 scipy = pytest.importorskip("scipy")
 from scipy import (  # noqa: E402
@@ -171,6 +171,18 @@ def test_a_parameter_that_is_given_twice(threads):
         assert not threads.compare(call)
         with pytest.raises(TypeError, match=r"\b(k|r)\b"):
             call()
+
+
+def test_slow_ufuncs_have_smaller_grains(threads):
+    names = {name for name, x in vars(special).items() if isinstance(x, np.ufunc)}
+    assert len(GRAINS.keys() & names) > 120
+    assert not GRAINS.keys() & NOT_DIVIDED
+    place(0)
+    x, functions = np.linspace(0.1, 0.9, 2**12), (special.jv, special.gammainc)
+    assert all(threads.compare(function, x, x) for function in functions)
+    assert not any(threads.compare(function, x[1:], x[1:]) for function in functions)
+    assert not threads.compare(special.erf, x)
+    assert threads.compare(special.hyperu, *[x[: 2**10]] * 3)
 
 
 def test_the_page_has_the_table():
