@@ -74,6 +74,12 @@ class TestNumPy:
     def test_like(self, a):
         assert type(numpy.zeros(3, like=a)) is np.ndarray
 
+    def test_the_method_of_the_protocol_calls_any_function(self, a):
+        call, types = a.__array_function__, (np.ndarray,)
+        assert call(len, types, (a,), {}) == 20
+        assert call(numpy.sum, (int,), (a,), {}) is NotImplemented
+        assert call(func=numpy.ndim, types=types, args=(a,), kwargs={}) == 2
+
     def test_asarray_shares_the_memory(self, a):
         x = numpy.asarray(a)
         assert type(x) is numpy.ndarray

@@ -769,25 +769,57 @@ static bool are_arrays(PyObject *types)
     return are;
 }
 
+/* Return a new reference to what numpy.ndarray.__array_function__ calls for a function, or
+ * NULL, perhaps with an exception set.  Without one, that method is to be called. */
+static PyObject *implementation_of(PyObject *function, PyObject *types)
+{
+    static PyObject *name;
+    if (!name)
+        name = PyUnicode_InternFromString("_implementation");
+    PyObject *found = name && are_arrays(types) ? PyObject_GetAttr(function, name) : NULL;
+    if (!found && PyErr_Occurred())
+        refusal_drop();
+    return found;
+}
+
+/* Call NumPy's function, whose arguments are NumPy arrays.  Return a new reference to the
+ * result. */
+static PyObject *call_implementation(PyObject *a, PyObject *function, PyObject *types,
+                                     PyObject *values, PyObject *items,
+                                     struct call_args *call_args)
+{
+    bool is_plain = PyTuple_Check(values) && PyDict_Check(items);
+    PyObject *call = is_plain ? implementation_of(function, types) : NULL, *result = NULL;
+    if (call)
+        result = PyObject_Call(call, values, items);
+    else if (!PyErr_Occurred()) {
+        PyObject *kinds = convert_unwrap(types, call_args, 1);
+        call = PyObject_GetAttrString(as_array(a)->unprepared, "__array_function__");
+        if (call && kinds)
+            result = PyObject_CallFunctionObjArgs(call, function, kinds, values, items, NULL);
+        Py_XDECREF(kinds);
+    }
+    Py_XDECREF(call);
+    return result;
+}
+
 /* Call NumPy's function with the NumPy arrays inside.  Return a new reference to the result. */
 static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
                                PyObject *positional, PyObject *named)
 {
-    struct call_args call_args = {0};
-    PyObject *call = PyObject_GetAttrString(as_array(a)->unprepared, "__array_function__");
-    PyObject *kinds = convert_unwrap(types, &call_args, 1);
-    int depth = convert_has_callback(positional, named) ? 0 : MAX_DEPTH;
+    struct call_args call_args;
+    call_args_begin(&call_args);
+    bool is_usual = PyTuple_Check(positional) && PyDict_Check(named);
+    int depth = is_usual && !convert_has_callback(positional, named) ? MAX_DEPTH : 0;
     PyObject *values = convert_unwrap(positional, &call_args, depth + 1);
     PyObject *items = PyDict_Check(named) ? convert_unwrap_kwargs(named, &call_args, depth)
                                           : Py_NewRef(named);
     PyObject *result = NULL;
-    if (call && kinds && values && items && convert_prepare(&call_args, true) == 0)
-        result = PyObject_CallFunctionObjArgs(call, function, kinds, values, items, NULL);
+    if (values && items && convert_prepare(&call_args, true) == 0)
+        result = call_implementation(a, function, types, values, items, &call_args);
     result = convert_adopt(result, &call_args, MAX_DEPTH);
     Py_XDECREF(items);
     Py_XDECREF(values);
-    Py_XDECREF(kinds);
-    Py_XDECREF(call);
     convert_end_call(&call_args);
     return result;
 }
@@ -796,8 +828,13 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
 {
     static char *names[] = {"func", "types", "args", "kwargs", NULL};
     PyObject *function, *types, *positional, *named;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO:__array_function__", names, &function,
-                                     &types, &positional, &named))
+    if (!kwargs && PyTuple_Size(args) == 4) { /* as NumPy calls it */
+        function = PyTuple_GetItem(args, 0);
+        types = PyTuple_GetItem(args, 1);
+        positional = PyTuple_GetItem(args, 2);
+        named = PyTuple_GetItem(args, 3);
+    } else if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO:__array_function__", names,
+                                            &function, &types, &positional, &named))
         return NULL;
     struct function *ours = NULL;
     if (PyTuple_Check(positional) && PyDict_Check(named) && are_arrays(types))
