@@ -82,7 +82,7 @@ ROWS = (
     Row("scipy.special._ufuncs", "ufuncs", elements.divide, 2**15,
         "special.gammainc(image, 2.0)"),
     Row("scipy.special._special_ufuncs", "ufuncs", elements.divide, 2**15,
-        "special.j0(image)"),
+        "special.gammaln(image)"),
     Row(_ND, "correlate1d", filters.lines(axis=2, output=3), 2**16,
         "ndimage.gaussian_filter(image, 2)"),
     Row(_ND, "uniform_filter1d", filters.lines(axis=2, output=3), 2**16,
