@@ -13,6 +13,10 @@ place of the table, with the geometric means, and what small calls cost.
 ``python docs/design/measure_scipy.py --small [--json]`` prints the microseconds of
 calls of 1,000 elements: with ``MXNP_SCIPY=0``, and as they are divided if they are
 large. Processes with the one and the other take turns.
+
+``python docs/design/measure_scipy.py --ufuncs`` prints the nanoseconds of thread time
+that each ufunc of `scipy.special` takes for an element, the fastest first. Their grains
+in ``mxnp/_packages/table.py`` follow from them.
 """
 
 from __future__ import annotations
@@ -330,6 +334,43 @@ def print_small(found: dict[str, list[float]]) -> None:
         print(f"| `{call}` | {plain:.2f} | {difference:+.2f} | {ratio:.3f} |")
 
 
+# -- Ufuncs ----------------------------------------------------------------------------
+
+
+def time_of_element(ufunc: np.ufunc, types: str, most: float) -> float:
+    """Return the nanoseconds for an element of arguments up to a number."""
+    n = 64 if ufunc.__name__.startswith(("obl_", "pro_")) else 2000
+    drawn = np.random.default_rng(0).random((ufunc.nin, n)) * most + 0.05
+    args = [
+        each if code == "d" else np.ceil(each).astype(code)
+        for each, code in zip(drawn, types, strict=True)
+    ]
+    if np.isnan(np.asarray(ufunc(*args))).mean() > 0.2:
+        return 0.0
+    best = math.inf
+    for _ in range(5):
+        begin = time.thread_time()
+        ufunc(*args)
+        best = min(best, time.thread_time() - begin)
+    return best / n * 1e9
+
+
+def print_ufuncs() -> None:
+    """Print the times of loops over double, with other arguments that are integers."""
+    found = []
+    for ufunc in vars(import_module("scipy.special")).values():
+        loops = (each.partition("->")[0] for each in getattr(ufunc, "types", ()))
+        times = [
+            time_of_element(ufunc, types, most)
+            for types in loops
+            if "d" in types and not {*types} - {*"dlqip"}
+            for most in (0.9, 4.5, 20.0)
+        ]
+        found += [(max(times), ufunc.__name__)] if times else []
+    for each, name in sorted(found):
+        print(f"{each:10.0f} {name}")
+
+
 def main() -> int:
     """Print a table."""
     parser = argparse.ArgumentParser()
@@ -339,10 +380,14 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--ufuncs", action="store_true")
     parser.add_argument("--small-times", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     given.threads = [int(each) for each in given.threads.split(",")]
     warnings.simplefilter("ignore")
+    if given.ufuncs:
+        print_ufuncs()
+        return 0
     if given.small_times:
         print(json.dumps(small_times()))
         return 0
