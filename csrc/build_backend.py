@@ -18,6 +18,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 if sys.version_info < (3, 11):  # noqa: UP036  (pip looks at requires-python later)
     sys.exit(f"mxnp needs Python 3.11 or later, and this is {sys.version.split()[0]}")
 
+import digest
 import mesonpy
 from mesonpy import build_sdist, build_wheel, get_requires_for_build_sdist
 
@@ -68,6 +69,10 @@ def build_editable(
         with ZipFile(Path(folder, name)) as wheel:
             files = {path: wheel.read(path) for path in wheel.namelist() if stays(path)}
     files["mxnp.pth"] = f"{ROOT}\n".encode()
+    state = digest.state(str(ROOT / "csrc"))
+    built = digest.digest(str(ROOT / "csrc")).encode()
+    if any(built in data for data in files.values()):  # no source has changed since
+        files["mxnp/_core.state"] = state.encode()
     record = next(path for path in files if path.endswith(".dist-info/RECORD"))
     del files[record]
     lines = [f"{path},{sha256(data)},{len(data)}" for path, data in files.items()]
@@ -82,8 +87,8 @@ def build_folder(config_settings: dict[str, str] | None) -> Path:
     """Return the folder of editable builds with these settings, which Meson keeps."""
     options = sorted((config_settings or {}).items())
     settings = repr((sys.implementation.cache_tag, options))
-    digest = hashlib.sha256(settings.encode()).hexdigest()[:8]
-    return ROOT / "build" / f"editable-{digest}"
+    name = hashlib.sha256(settings.encode()).hexdigest()[:8]
+    return ROOT / "build" / f"editable-{name}"
 
 
 def stays(path: str) -> bool:
@@ -94,5 +99,5 @@ def stays(path: str) -> bool:
 
 def sha256(data: bytes) -> str:
     """Return the hash of a file in the format of a wheel's RECORD."""
-    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
-    return "sha256=" + digest.decode().rstrip("=")
+    encoded = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
+    return "sha256=" + encoded.decode().rstrip("=")

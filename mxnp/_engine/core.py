@@ -5,6 +5,7 @@ import os
 import sys
 from _thread import RLock  # which is loaded already
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from os import path
@@ -52,6 +53,12 @@ def _check_fit() -> None:
         return
     module = ModuleType("digest")
     SourceFileLoader("digest", script).exec_module(module)
+    # Only an editable install has this file, which names the checkout and its times.
+    core = path.dirname(sys.modules["mxnp._core"].__file__ or "")  # noqa: PTH120
+    state = path.join(core, "_core.state")  # noqa: PTH118
+    with suppress(OSError), open(state) as file:  # noqa: PTH123
+        if file.read() == module.state(folder):
+            return
     if module.digest(folder) != _text(lib.mx_digest()):
         raise ImportError(
             f"the C core of mxnp was built from other sources than {_ROOT}: "

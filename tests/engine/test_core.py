@@ -4,6 +4,7 @@ import gc
 import importlib.metadata
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -65,12 +66,17 @@ def run_python(code, **environment):
 # -- Compiled modules -----------------------------------------------------------------
 
 
-def test_core_was_built_from_these_sources():
+@pytest.fixture(scope="module")
+def digest():
     spec = importlib.util.spec_from_file_location("digest", ROOT / "csrc" / "digest.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def test_core_was_built_from_these_sources(digest):
     built = core.ffi.string(lib.mx_digest()).decode()
-    assert built == module.digest(str(ROOT / "csrc")), (
+    assert built == digest.digest(str(ROOT / "csrc")), (
         "the installed core is not of today"
     )
 
@@ -78,7 +84,7 @@ def test_core_was_built_from_these_sources():
 def import_copy(folder, *, with_core):
     """Import the core from a copy of the checkout; return exit status and stderr."""
     package = folder / "mxnp"
-    (package / "_engine").mkdir(parents=True)
+    (package / "_engine").mkdir(parents=True, exist_ok=True)
     (package / "_engine" / "__init__.py").touch()
     text = "import pkgutil\n__path__ = pkgutil.extend_path(__path__, __name__)\n"
     (package / "__init__.py").write_text(text if with_core else "")
@@ -127,6 +133,60 @@ def test_core_of_other_sources_is_refused(tmp_path):
         f"{tmp_path}: run `pip install --no-build-isolation --no-deps -e .` there "
         "(`pip install .` if it is not installed in editable form)"
     )
+
+
+@pytest.mark.slow
+def test_sources_are_read_if_one_has_changed_since_the_build(tmp_path, digest):
+    """These sources are others than the core's, which only their texts show."""
+    sources = tmp_path / "csrc"
+    sources.mkdir()
+    shutil.copy(ROOT / "csrc" / "digest.py", sources)
+    source = sources / "changed.c"
+    source.write_text("int changed;\n")
+    times = source.stat().st_atime_ns, source.stat().st_mtime_ns
+    package = tmp_path / "mxnp"
+    package.mkdir()
+    for module in (_bridge, sys.modules["mxnp._core"]):
+        shutil.copy(module.__file__, package)
+    (package / "_core.state").write_text(digest.state(str(sources)))
+
+    def is_refused():
+        status, lines = import_copy(tmp_path, with_core=False)
+        assert "built from other sources" in "".join(lines) if status else not lines
+        return bool(status)
+
+    assert not is_refused()
+    os.utime(source, ns=(times[0], times[1] - 10**9))
+    assert is_refused()
+    os.utime(source, ns=times)
+    assert not is_refused()
+    (sources / "added.h").touch()
+    assert is_refused()
+
+
+def test_state_of_sources_has_their_names_sizes_and_times(tmp_path, digest):
+    def state(folder="first"):
+        return digest.state(str(tmp_path / folder))
+
+    source = tmp_path / "first" / "inner" / "a.c"
+    source.parent.mkdir(parents=True)
+    source.write_text("int a;\n")
+    shutil.copytree(tmp_path / "first", tmp_path / "second")
+    times = source.stat().st_atime_ns, source.stat().st_mtime_ns
+    before = state()
+    (tmp_path / "first" / "notes.txt").touch()
+    assert state("first/") == before != state("second")
+    source.write_text("int aa;\n")
+    os.utime(source, ns=times)
+    assert state() != before
+    source.write_text("int b;\n")
+    os.utime(source, ns=times)
+    assert state() == before
+    os.utime(source, ns=(times[0], times[1] + 1))
+    assert state() != before
+    os.utime(source, ns=times)
+    source.rename(source.with_name("b.c"))
+    assert state() != before
 
 
 def test_core_fits_its_package(tmp_path):

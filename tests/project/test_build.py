@@ -1,11 +1,15 @@
 """Test the options that C files are compiled with."""
 
+import importlib
+import os
 import platform
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
+from zipfile import ZipFile
 
 import numpy
 import pytest
@@ -22,6 +26,33 @@ def test_an_old_python_is_named_before_anything_is_compiled():
     )
     assert done.returncode == 1
     assert done.stderr == "mxnp needs Python 3.11 or later, and this is 3.10.13\n"
+
+
+@pytest.mark.needs("mesonpy")
+@pytest.mark.parametrize("is_of_these_sources", [True, False])
+def test_only_a_core_of_these_sources_gets_their_state(
+    is_of_these_sources, tmp_path, monkeypatch
+):
+    """A source that is written during the build is not in the core."""
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    monkeypatch.syspath_prepend(ROOT / "csrc")
+    backend = importlib.import_module("build_backend")
+    folder = str(ROOT / "csrc")
+    core = backend.digest.digest(folder) if is_of_these_sources else "of others"
+
+    def build_wheel(folder, settings, metadata):
+        with ZipFile(Path(folder, "mxnp.whl"), "w") as wheel:
+            wheel.writestr("mxnp/_core.abi3.so", f"\0{core}\0")
+            wheel.writestr("mxnp.dist-info/RECORD", "")
+        return "mxnp.whl"
+
+    monkeypatch.setattr(backend, "build_wheel", build_wheel)
+    with ZipFile(tmp_path / backend.build_editable(str(tmp_path))) as wheel:
+        files = {path: wheel.read(path).decode() for path in wheel.namelist()}
+    state = files.get("mxnp/_core.state")
+    assert state == (backend.digest.state(folder) if is_of_these_sources else None)
+    for path in files:
+        assert path in files["mxnp.dist-info/RECORD"]
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
