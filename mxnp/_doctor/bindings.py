@@ -61,6 +61,13 @@ class Bindings:
         )
         return 0 if is_length else integer(node)
 
+    def is_text(self, node: ast.AST | None) -> bool:
+        """Check whether an expression is known to be a text or bytes."""
+        value = self._value(node.id) if isinstance(node, ast.Name) else node
+        return isinstance(value, ast.JoinedStr) or (
+            isinstance(value, ast.Constant) and isinstance(value.value, (str, bytes))
+        )
+
     def _value(self, name: str) -> ast.AST | None:
         """Return the expression that a name is bound to, or None if it is unknown."""
         scope = self._source.scope(self._outermost)

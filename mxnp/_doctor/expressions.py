@@ -256,6 +256,10 @@ class Expressions:
             condition = self.condition(node.test)
             both = ", ".join(map(self._chosen, (node.body, node.orelse)))
             return f"{self._source.numpy}.where({condition}, {both})"
+        if isinstance(node, ast.BinOp) and any(
+            self._bindings.is_text(side) for side in (node.left, node.right)
+        ):
+            raise CannotError(f"`{self._text(node)}` is a text")
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             raise CannotError("comparisons are chained")
         if isinstance(node, ast.Pow) and not self._is_row:

@@ -323,6 +323,9 @@ REFUSED = {
     "chained": "for i in range(n):\n    if -1 < x[i] < 1: y[i] = x[i]",
     "named argument": "for i in range(n): y[i] = np.maximum(x[i], w[i], dtype='f4')",
     "unpacked arguments": "for i in range(n): y[i] = np.maximum(*[x[i], w[i]])",
+    "text": "o = ''\nfor i in range(n): o += '%.3f,' % x[i]",
+    "text with a name": "o, form = '', '%.3f,'\nfor v in x: o += form % v",
+    "list of texts": "o = ['%.3f' % v for v in x]",
     "a list": "v = [1.0] * n\nfor i in range(n): y[i] = v[i]",
 }
 
