@@ -10,7 +10,7 @@ from mxnp._profiler.model import Row, Wait
 from .bindings import integer
 from .findings import Finding, Search, summed
 from .rewriting import REORDERED, CannotError, Rewrite, parenthesized
-from .syntax import COMPREHENSIONS, LOOPS, PURE, assigned, dotted_name, is_stored
+from .syntax import COMPREHENSIONS, LOOPS, PURE, dotted_name, is_stored, stored
 from .vectorization import vectorized_generator, vectorized_loop
 
 _LEAST_ELEMENTS = 1000  # read or set one by one
@@ -255,16 +255,23 @@ def _as_slices(search: Search, statements: list[ast.stmt]) -> Rewrite:
 def scalar_reads(search: Search) -> Iterator[Finding]:
     """Find elements that loops of any kind read or set one by one."""
     source = search.source
-    places: dict[ast.AST, list[Row]] = {}
+    innermost: dict[ast.AST, list[Row]] = {}
     for node in search.facts.rows:
         rows = search.facts.elements(node) + _items(search, node)
         loops = source.loops(node)
         if isinstance(node, (*LOOPS, *COMPREHENSIONS)):
             loops = [node, *loops]
         if rows and loops and node not in search.claimed:
-            places.setdefault(loops[0], []).extend(rows)
+            innermost.setdefault(loops[0], []).extend(rows)
         elif rows and node not in search.claimed and _is_iteration(node):
-            places.setdefault(node, []).extend(rows)
+            innermost.setdefault(node, []).extend(rows)
+    whole = {loop: _whole(search, loop) for loop in innermost}
+    places: dict[ast.AST, list[Row]] = {}
+    for loop, rows in innermost.items():
+        around = (outer for outer in source.loops(loop) if outer in whole.values())
+        is_only_set = not _unchanged(search, loop, loop)
+        place = next(around, loop) if is_only_set else whole[loop]
+        places.setdefault(place, []).extend(rows)
     for loop, rows in places.items():
         calls, seconds = summed(rows)
         if calls < _LEAST_ELEMENTS:
@@ -337,24 +344,38 @@ def _items(search: Search, node: ast.AST) -> list[Row]:
     ]
 
 
+def _whole(search: Search, innermost: ast.AST) -> ast.AST:
+    """Return the outermost loop before which lists of arrays can be made."""
+    if search.facts.elements(innermost, "getitem"):
+        return innermost  # which iterates over an array
+    outer = [loop for loop in search.source.loops(innermost) if isinstance(loop, LOOPS)]
+    return next(
+        (loop for loop in reversed(outer) if _unchanged(search, innermost, loop)),
+        innermost,
+    )
+
+
+def _elements(search: Search, within: ast.AST) -> list[ast.Subscript]:
+    """Return the subscripts that are single elements of arrays."""
+    inside = [node for node in ast.walk(within) if isinstance(node, ast.Subscript)]
+    return [node for node in inside if search.facts.elements(node)]
+
+
+def _unchanged(search: Search, within: ast.AST, loop: ast.AST) -> list[str]:
+    """Return the names of arrays that a part reads, and that a loop does not change."""
+    names = dict.fromkeys(dotted_name(node.value) for node in _elements(search, within))
+    return [name for name in names if name.isidentifier() and name not in stored(loop)]
+
+
 def _as_lists(
-    search: Search, innermost: ast.AST
+    search: Search, whole: ast.AST
 ) -> tuple[Rewrite, tuple[ast.AST, str] | None]:
     """Rewrite a loop to read lists, or return an example."""
     source = search.source
-    read: dict[str, None] = {}
-    loops = [loop for loop in source.loops(innermost) if isinstance(loop, LOOPS)]
-    whole = loops[-1] if loops else innermost
-    inside = [n for n in ast.walk(innermost) if isinstance(n, ast.Subscript)]
-    elements = [n for n in inside if search.facts.elements(n)]
-    stored = {dotted_name(n.value) for n in elements if is_stored(n)}
-    for node in elements:
-        name = dotted_name(node.value)
-        if name and name not in stored | assigned([whole]):
-            read[name] = None
-    if not read or not all(map(str.isidentifier, read)):
+    elements = _elements(search, whole)
+    lists = {name: f"{name}_list" for name in _unchanged(search, whole, whole)}
+    if not lists:
         return _ELEMENTS_EXAMPLE, None
-    lists = {name: f"{name}_list" for name in read}
 
     def replace(node: ast.AST) -> str | None:
         if not (isinstance(node, ast.Subscript) and node in elements):
@@ -377,8 +398,7 @@ def _as_lists(
         return replace(node.func.value) if is_item else None  # type: ignore[attr-defined]
 
     made = [f"{new} = {name}.tolist()" for name, new in lists.items()]
-    before = [f"{line}  # before the loop" for line in made]
-    text = source.text(innermost, replace)
+    text = source.text(whole, replace)
     listed = " and ".join(f"`{name}`" for name in lists)
     is_or_are = "is" if len(lists) == 1 else "are"
     conditions = []
@@ -389,8 +409,7 @@ def _as_lists(
             f"{listed} {is_or_are} of bool, int64, float64 or complex128, and "
             f"{_PYTHON_NUMBERS}"
         )
-    edit = whole, "\n".join([*made, source.text(whole, replace)])
-    return Rewrite([*before, text], conditions), edit
+    return Rewrite([*made, text], conditions), (whole, "\n".join([*made, text]))
 
 
 def _is_number(search: Search, node: ast.AST) -> bool:

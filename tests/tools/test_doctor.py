@@ -636,7 +636,7 @@ SCALARS = {
     "float": (
         "for i in range(n):\n    t = t * 0.5 + float(x[i])",
         (
-            "x_list = x.tolist()  # before the loop",
+            "x_list = x.tolist()",
             "for i in range(n):",
             "    t = t * 0.5 + float(x_list[i])",
         ),
@@ -645,7 +645,7 @@ SCALARS = {
     "item": (
         "i = 0\nwhile i < n:\n    t = t * 0.5 + x[i].item()\n    i += 1",
         (
-            "x_list = x.tolist()  # before the loop",
+            "x_list = x.tolist()",
             "while i < n:",
             "    t = t * 0.5 + x_list[i]",
             "    i += 1",
@@ -655,11 +655,48 @@ SCALARS = {
     "two axes": (
         "for i in range(40):\n    for j in range(50):\n        t = t * 0.5 + float(p[i, j])",
         (
-            "p_list = p.tolist()  # before the loop",
-            "for j in range(50):",
-            "    t = t * 0.5 + float(p_list[i][j])",
+            "p_list = p.tolist()",
+            "for i in range(40):",
+            "    for j in range(50):",
+            "        t = t * 0.5 + float(p_list[i][j])",
         ),
         (),
+    ),
+    "an array of the outer loop": (
+        "for s in range(2):\n    z = p + s\n    for i in range(40):\n"
+        "        for j in range(50):\n            t = t * 0.5 + float(z[i, j])",
+        (
+            "z_list = z.tolist()",
+            "for i in range(40):",
+            "    for j in range(50):",
+            "        t = t * 0.5 + float(z_list[i][j])",
+        ),
+        (),
+    ),
+    "an array that the outer loop changes": (
+        "for s in range(2):\n    for i in range(n):\n"
+        "        t = t * 0.5 + float(y[i])\n    y[3] = t",
+        (
+            "y_list = y.tolist()",
+            "for i in range(n):",
+            "    t = t * 0.5 + float(y_list[i])",
+        ),
+        (),
+    ),
+    "several loops": (
+        "for i in range(n):\n    t = t * 0.5 + float(x[i])\n    for j in range(2):\n"
+        "        t -= float(w[i])\n    for j in range(2):\n        y[i] = t",
+        (
+            "x_list = x.tolist()",
+            "w_list = w.tolist()",
+            "for i in range(n):",
+            "    t = t * 0.5 + float(x_list[i])",
+            "    for j in range(2):",
+            "        t -= float(w_list[i])",
+            "    for j in range(2):",
+            "        y[i] = t",
+        ),
+        ("the loop does not change `x` and `w`",),
     ),
     "elements": (
         "for v in x:\n    t = t * 0.5 + v",
@@ -681,12 +718,11 @@ def test_reads_are_those_of_a_list(case, tmp_path):
     found = program.only("scalar reads")
     assert found.rewrite == expected
     assert found.conditions == conditions
-    lists = [line for line in expected if "# before" in line]
     lines = written.split("\n")
-    at = found.line - SETUP.count("\n") - 1
-    margin = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
-    loop = [margin + line for line in expected[len(lists) :]]
-    text = "\n".join([*lists, *lines[:at], *loop])
+    first, last = found.line - SETUP.count("\n") - 1, found.end_line - SETUP.count("\n")
+    margin = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+    lines[first:last] = [margin + line for line in expected]
+    text = "\n".join(lines)
     same(program, Run(tmp_path, SETUP + text, "rewritten"))
 
 
