@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy
@@ -17,6 +18,7 @@ from .rewriting import (
     Indices,
     is_apart,
     is_everything,
+    joined,
     lengths_of,
     mentions,
     names_in,
@@ -45,7 +47,10 @@ _EXACT = {  # functions that return the same bits for one element and for many
     *("left_shift", "right_shift", "positive", "remainder", "where", "clip"),
 }
 _MATRIX = "`{}` is an array with two axes"
-_SINGLE = "`{}` is a number or has one axis"
+_SINGLE = {
+    1: "`{}` is a number or has one axis",
+    2: "`{}` is a number or has at most two axes",
+}
 _REDUCTIONS = {  # of a row: functions and methods that take an axis
     *("sum", "mean", "std", "var", "prod", "max", "min", "amax", "amin", "median"),
     *("any", "all", "ptp", "argmax", "argmin", "linalg.norm"),
@@ -97,7 +102,9 @@ class Expressions:
         self._indices: list[Indices] = []
         self._elements: dict[str, str] = {}  # names of elements, and their arrays
         self._rows: dict[str, str] = {}  # names of rows, and their arrays
+        self._planes: set[str] = set()  # names of rows that are windows of two axes
         self._is_row = False  # whether the current node is in the reduction of a row
+        self._n_row_axes = 1
         self._temporaries: set[str] = set()
         self._totals: list[str] = []  # the temporaries that are running sums
         self._read: list[tuple[str, list[ast.expr]]] = []
@@ -271,6 +278,8 @@ class Expressions:
 
     def _name(self, node: ast.Name) -> str:
         if node.id in self._rows and self._is_row:
+            if self._n_row_axes - 1 != (node.id in self._planes):
+                raise CannotError(f"`{node.id}` has another number of axes")
             return self._rows[node.id]
         if node.id in self._elements:
             return f"{self._elements[node.id]}{'[:, None]' * self._is_row}"
@@ -280,15 +289,16 @@ class Expressions:
             raise CannotError(f"`{node.id}` depends on the element before")
         is_element = node.id in self._temporaries
         if self._is_row and not is_element:
-            self._require(_SINGLE.format(node.id))
-        return f"{node.id}{'[..., None]' * (self._is_row and is_element)}"
+            self._require(_SINGLE[self._n_row_axes].format(node.id))
+        axes = ", None" * self._n_row_axes
+        return f"{node.id}{f'[...{axes}]' * (self._is_row and is_element)}"
 
     def _invariant(self, node: ast.expr) -> str:
         name = dotted_name(node)
         if not name or name in self._bound or name.partition(".")[0] in self._bound:
             raise CannotError(f"`{self._text(node)}` has no known form for arrays")
         if self._is_row:
-            self._require(_SINGLE.format(name))
+            self._require(_SINGLE[self._n_row_axes].format(name))
         return self._text(node)
 
     def _call(self, node: ast.Call) -> str:
@@ -439,9 +449,13 @@ class Expressions:
         """Return the reduction of a row as one of the last axis of all rows."""
         if not self._varies(row):
             raise CannotError(f"`{self._text(node)}` is the same in many iterations")
-        axis = f"axis=-1{', keepdims=True' * self._is_row}"
-        text = self._as_rows(row)
         method = self._text(node.func).rpartition(".")[2]
+        is_deep = self._count_axes(row) > 1
+        if is_deep and (method in ("argmax", "argmin") or called(node)):
+            raise CannotError(f"`{method}` of a window is not one of two axes")
+        axes = "(-2, -1)" if is_deep else "-1"
+        axis = f"axis={axes}{', keepdims=True' * self._is_row}"
+        text = self._as_rows(row)
         if method not in _ORDERED:
             self._require(REORDERED)
         if self._source.function(node.func):
@@ -450,17 +464,30 @@ class Expressions:
 
     def _as_rows(self, node: ast.expr) -> str:
         """Return an expression of a row for all rows, with one more axis."""
-        before, self._is_row = self._is_row, True
+        before = self._is_row, self._n_row_axes
+        self._is_row, self._n_row_axes = True, self._count_axes(node)
         text = self._source.text(node, self._replacement)
-        self._is_row = before
+        self._is_row, self._n_row_axes = before
         return text
+
+    def _count_axes(self, node: ast.AST) -> int:
+        """Return the number of axes of a row, which is 2 for windows of two axes."""
+        return 1 + any(
+            part.id in self._planes
+            if isinstance(part, ast.Name)
+            else isinstance(part, ast.Tuple)
+            and all(isinstance(entry, ast.Slice) for entry in part.elts)
+            for part in ast.walk(node)
+        )
 
     def _row(self, node: ast.Subscript, name: str, entries: list[ast.expr]) -> str:
         """Return a subscript of a row, such as ``x[i]``, for all rows."""
         self._read.append((name, entries))
         first, *others = entries
-        if isinstance(first, ast.Slice) and not others:
-            return self._windows(name, first)
+        if all(isinstance(entry, ast.Slice) for entry in entries):
+            return self._windows(name, entries)
+        if self._n_row_axes > 1:
+            raise CannotError(f"`{self._text(node)}` is not a window")
         if len(entries) == 2 and is_everything(first):
             self._require(_MATRIX.format(name))
             return f"{name}.T[{self._sliced(name, others, is_target=False)}]"
@@ -470,27 +497,61 @@ class Expressions:
         sliced = self._sliced(name, entries, is_target=False)
         return f"{name}[{sliced}]" if sliced != ":" else name
 
-    def _windows(self, name: str, part: ast.Slice) -> str:
-        """Return the windows ``x[i:i + w]`` of an array as rows."""
-        (index,) = self._indices if len(self._indices) == 1 else (None,)
-        lower, upper = part.lower, part.upper
-        is_like = (
-            index is not None
-            and part.step is None
-            and isinstance(lower, ast.Name)
-            and lower.id == index.name
-            and isinstance(upper, ast.BinOp)
-            and isinstance(upper.op, ast.Add)
-            and dotted_name(upper.left) == index.name
-            and self._is_invariant(upper.right)
-        )
-        if not is_like or index is None or not isinstance(upper, ast.BinOp):
+    def _windows(self, name: str, parts: list[ast.expr]) -> str:
+        """Return the windows ``x[i:i + w]`` or ``x[i:i + w, j:j + w]`` as rows."""
+        if len(parts) != len(self._indices) or len(parts) != self._n_row_axes:
             raise CannotError("its windows have no known form for arrays")
-        width = self._text(upper.right)
-        self._require(f"`{name}` has one axis, and each window has {width} elements")
+        pairs = zip(parts, self._indices, strict=True)
+        widths, keys = zip(*(self._window(*pair) for pair in pairs), strict=True)
+        axes = "one axis" if len(parts) == 1 else "two axes"
+        size = " x ".join(widths)
+        self._require(f"`{name}` has {axes}, and each window has {size} elements")
         views = f"{self._source.numpy}.lib.stride_tricks.sliding_window_view"
-        key = self._slice(name, -1, lower, index)  # type: ignore[arg-type]
-        return f"{views}({name}, {width})[{key}]"
+        shape = widths[0] if len(parts) == 1 else f"({', '.join(widths)})"
+        return f"{views}({name}, {shape})[{', '.join(keys)}]"
+
+    def _window(self, part: ast.expr, index: Indices) -> tuple[str, str]:
+        """Return the width of a slice such as ``i - w:i``, and the slice of windows."""
+        is_plain = isinstance(part, ast.Slice) and not part.step and index.step == 1
+        ends = [part.lower, part.upper] if isinstance(part, ast.Slice) else []
+        others = {x.id for x in names_in(part)} - {index.name}
+        if (
+            not is_plain
+            or None in ends
+            or others & self._varying() | others & self._bound
+        ):
+            raise CannotError("its windows have no known form for arrays")
+        lower, upper = (self._terms(end) for end in ends)
+        upper.subtract(lower)
+        lower[index.name] -= 1
+        if lower[index.name] or upper[index.name]:
+            raise CannotError("its windows have no known form for arrays")
+        start, stop = (self._moved(end, lower) for end in (index.start, index.stop))
+        if start.text.startswith("-"):
+            raise CannotError("a window begins before the array")
+        places = Indices(index.name, start, stop, 1)
+        return joined(upper), self._slice("", -1, ast.Name(index.name), places)
+
+    def _moved(self, bound: Bound, offset: Counter[str]) -> Bound:
+        """Return the sum of a bound and the terms of an offset."""
+        if not any(factor for term, factor in offset.items() if term):
+            return bound + offset[""]
+        terms = self._terms(bound.node)
+        terms.update(offset)
+        constant = bound.constant + terms.pop("", 0)
+        text = joined(terms) if any(terms.values()) else ""
+        return Bound(text, constant)
+
+    def _terms(self, node: ast.AST | None) -> Counter[str]:
+        """Return the terms of a sum with their factors; that of "" is the constant."""
+        number = integer(node)
+        if node is None or number is not None:
+            return Counter({"": number or 0})
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            terms, others = self._terms(node.left), self._terms(node.right)
+            (terms.update if isinstance(node.op, ast.Add) else terms.subtract)(others)
+            return terms
+        return Counter({parenthesized(node, self._text(node)): 1})
 
     # -- Subscripts --------------------------------------------------------------------
 
@@ -518,7 +579,7 @@ class Expressions:
             if at:
                 return f"{name}[{at}]"
         sliced = self._sliced(name, entries, is_target=False)
-        sliced += ", None" * self._is_row
+        sliced += ", None" * self._n_row_axes * self._is_row
         return f"{name}[{sliced}]" if sliced != ":" else name
 
     def _gathered(self, entry: ast.expr) -> str:
@@ -678,14 +739,14 @@ class Expressions:
         missing = ", ".join(f"`{text}`" for text in unsure if text not in sure)
         if missing:
             self._require(f"{missing} can be read in each iteration, chosen or not")
+        least: dict[str, int] = {}
         for bound, offset in self._lowest.items():
             if bound.text and not self._is_at_least(bound, -offset):
-                least = -offset - bound.constant
-                self._require(
-                    f"`{bound.text}` is at least {least}"
-                    if least
-                    else f"`{bound.text}` is not negative"
-                )
+                number = -offset - bound.constant
+                least[bound.text] = max(number, least.get(bound.text, number))
+        for text, number in least.items():
+            condition = f"`{text}` is at least {number}"
+            self._require(condition if number else f"`{text}` is not negative")
         return list(self._conditions)
 
     def _is_at_least(self, bound: Bound, least: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from .bindings import integer
 
 DIGITS = "the last digits may differ ({})"
 REORDERED = DIGITS.format("it adds in another order")
+MULTIPLIED = DIGITS.format("it multiplies in another order")
 EXTREMES = {"min": "minimum", "max": "maximum"}
 ATOMS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
 
@@ -64,6 +66,26 @@ class Indices:
     start: Bound
     stop: Bound
     step: int
+
+
+def joined(terms: Counter[str]) -> str:
+    """Return a sum of terms with their factors; that of "" is a constant."""
+    pieces = [
+        (
+            "-" if factor < 0 else "+",
+            str(abs(factor)) * (abs(factor) != 1 or not term),
+            term,
+        )
+        for term, factor in sorted(
+            terms.items(), key=lambda item: (not item[0], -item[1])
+        )
+        if factor
+    ]
+    text = " ".join(
+        f"{sign} {' * '.join(filter(None, (factor, term)))}"
+        for sign, factor, term in pieces
+    )
+    return text.removeprefix("+ ").replace("- ", "-", text.startswith("- ")) or "0"
 
 
 def parenthesized(node: ast.AST, text: str) -> str:

@@ -10,9 +10,11 @@ from .expressions import Expressions
 from .rewriting import (
     ATOMS,
     EXTREMES,
+    MULTIPLIED,
     REORDERED,
     CannotError,
     Rewrite,
+    is_everything,
     mentions,
     names_in,
     parenthesized,
@@ -23,6 +25,10 @@ from .syntax import Facts, Source, dotted_name, is_stored
 
 _AT = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
 _SUMS = {ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod"}
+_RUNNING = {  # the operator, NumPy's function, the condition, the word for results
+    "add": ("+", "cumsum", REORDERED, "sums"),
+    "multiply": ("*", "cumprod", MULTIPLIED, "products"),
+}
 
 
 def vectorized_loop(
@@ -168,8 +174,11 @@ class _Vectorization(Expressions):
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target = statement.targets[0]
             if isinstance(target, ast.Subscript):
-                running = self._running(target, statement.value)
-                return running or self._assignment(target, statement.value)
+                return (
+                    self._running(target, statement.value)
+                    or self._products(target, statement.value)
+                    or self._assignment(target, statement.value)
+                )
             if isinstance(target, ast.Name):
                 return self._temporary(target, statement.value)
         if isinstance(statement, ast.AugAssign):
@@ -212,30 +221,49 @@ class _Vectorization(Expressions):
         return f"{left} = {text}"
 
     def _running(self, target: ast.Subscript, value: ast.expr) -> str | None:
-        """Rewrite ``y[i] = y[i - 1] + x[i]``, or return None."""
-        if not (isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)):
-            return None
-        before, index = value.left, self._indices[0] if self._indices else None
+        """Rewrite ``y[i] = y[i - 1] + x[i]``, or a maximum, or return None."""
         name = dotted_name(target.value)
-        is_like = (
+        function, both = self._combined(value)
+        is_before = [self._is_element_before(target, part) for part in both]
+        if is_before.count(True) != 1 or not isinstance(target.slice, ast.Name):
+            return None
+        new = self.full(both[is_before.index(False)])
+        first = f"{name}[{self._indices[0].start + -1}]"
+        prefix = self._source.numpy
+        if function in _RUNNING:
+            sign, accumulate, condition, results = _RUNNING[function]
+            text = f"{first} {sign} {prefix}.{accumulate}({new})"
+        else:
+            condition, results = "no element is NaN", "results"
+            ufunc = f"{prefix}.{function}"
+            text = f"{ufunc}({first}, {ufunc}.accumulate({new}))"
+        self._require(condition)
+        self._require(f"`{name}` has the dtype of the {results}")
+        return f"{self._target(target)} = {text}"
+
+    def _combined(self, value: ast.expr) -> tuple[str, list[ast.expr]]:
+        """Return the ufunc that combines two values, and the values."""
+        if isinstance(value, ast.BinOp):
+            names = {ast.Add: "add", ast.Mult: "multiply"}
+            name = names.get(type(value.op), "")
+            return name, [value.left, value.right] if name else []
+        if isinstance(value, ast.Call) and len(value.args) == 2 and not value.keywords:
+            name = EXTREMES.get(called(value)) or self._source.function(value.func)
+            return name, value.args if name in EXTREMES.values() else []
+        return "", []
+
+    def _is_element_before(self, target: ast.Subscript, part: ast.expr) -> bool:
+        """Check whether a part is ``y[i - 1]`` for the target ``y[i]``."""
+        index = self._indices[0] if len(self._indices) == 1 else None
+        return (
             index is not None
-            and len(self._indices) == 1
             and (index.start.text, index.step) == ("", 1)
             and index.start.constant > 0
-            and isinstance(target.slice, ast.Name)
-            and isinstance(before, ast.Subscript)
-            and dotted_name(before.value) == name
-            and self._shift(before.slice) == -1
-            and mentions(before.slice, index.name)
+            and isinstance(part, ast.Subscript)
+            and dotted_name(part.value) == dotted_name(target.value)
+            and self._shift(part.slice) == -1
+            and mentions(part.slice, index.name)
         )
-        if not is_like or index is None:
-            return None
-        text = self.full(value.right)
-        self._require(REORDERED)
-        self._require(f"`{name}` has the dtype of the sums")
-        first = f"{name}[{index.start + -1}]"
-        sums = f"{self._source.numpy}.cumsum({text})"
-        return f"{self._target(target)} = {first} + {sums}"
 
     def _append(self, call: ast.Call, mask: str = "") -> str:
         """Rewrite ``values.append(x[i])``, perhaps for some iterations."""
@@ -268,6 +296,8 @@ class _Vectorization(Expressions):
         if self._makes_row(value) and self._varies(value):
             text = self._as_rows(value)
             self._rows[target.id] = target.id
+            if self._count_axes(value) > 1:
+                self._planes.add(target.id)
             return f"{target.id} = {text}"
         text = self.full(value)
         self._temporaries.add(target.id)
@@ -291,12 +321,12 @@ class _Vectorization(Expressions):
             raise CannotError(f"`{name}` depends on the element before")
         method = _SUMS[type(statement.op)]
         sign = sign_of(statement.op)
-        self._require(REORDERED)
-        if method == "sum" and self._is_read(name):
+        self._require(REORDERED if method == "sum" else MULTIPLIED)
+        if self._is_read(name):
             self._temporaries.add(name)
             self._totals.append(name)
             self._require("the loop has an iteration")
-            return f"{name} = {name} {sign} {self._source.numpy}.cumsum({value})"
+            return f"{name} = {name} {sign} {self._source.numpy}.cum{method}({value})"
         text = parenthesized(statement.value, value)
         return f"{name} {sign}= {text}.{method}()"
 
@@ -353,8 +383,54 @@ class _Vectorization(Expressions):
             raise CannotError("a factor is changed")
         return f"{texts[0]} += {texts[1]} @ {texts[2]}"
 
+    def _products(self, target: ast.Subscript, value: ast.expr) -> str | None:
+        """Rewrite ``c[i, j] = a[i] @ b[:, j]`` or ``y[i] = a[i] @ v``."""
+        match value:
+            case ast.BinOp(left=one, op=ast.MatMult(), right=other):
+                pass
+            case ast.Call(
+                func=ast.Attribute(attr="dot"), args=[one, other], keywords=[]
+            ):
+                if self._source.function(value.func) != "dot":
+                    return None
+            case ast.Call(
+                func=ast.Attribute(attr="dot", value=one), args=[other], keywords=[]
+            ):
+                pass
+            case _:
+                return None
+        if not self._facts.elements(target, "setitem"):
+            return None  # the factors are no vectors
+        texts = [self._factor(part, n) for n, part in enumerate((one, other))]
+        self._require(REORDERED)
+        return f"{self._target(target)} = {texts[0]} @ {texts[1]}"
+
+    def _factor(self, node: ast.expr, axis: int) -> str:
+        """Return a factor of a matrix product, whose rows or columns are vectors."""
+        if isinstance(node, ast.Name) and axis and len(self._indices) == 1:
+            self._require(f"`{node.id}` has one axis")
+            return self._name(node)
+        if not isinstance(node, ast.Subscript) or self._facts.rows.get(node):
+            raise CannotError(f"`{self._text(node)}` is not a row or a column")
+        base, entries = subscripted(node)
+        name = dotted_name(base)
+        is_column = len(entries) == 2 and is_everything(entries[0])
+        index = self._indices[axis] if axis < len(self._indices) else None
+        is_vector = len(entries) == 1 + is_column and name not in {"", *self._bound}
+        if not is_vector or index is None or not mentions(entries[-1], index.name):
+            raise CannotError(f"`{self._text(node)}` is not a row or a column")
+        self._read.append((name, entries))
+        self._require(f"`{name}` is an array with two axes")
+        key = self._slice(name, int(is_column), entries[-1], index)
+        text = f"{name}[:, {key}]" if is_column else f"{name}[{key}]"
+        text = name if key == ":" else text
+        return text if is_column == bool(axis) else f"{text}.T"
+
     def _choice(self, statement: ast.If) -> str:
         """Rewrite an assignment or a sum under a condition."""
+        greatest = self._greatest(statement)
+        if greatest:
+            return greatest
         if len(statement.body) != 1 or len(statement.orelse) > 1:
             raise CannotError("there is more than one statement under a condition")
         condition = self.condition(statement.test)
@@ -401,6 +477,71 @@ class _Vectorization(Expressions):
             array, entries = subscripted(targets[0])
             self._read.append((dotted_name(array), entries))
         return f"{left} = {where}({condition}, {chosen}, {other})"
+
+    def _greatest(self, statement: ast.If) -> str | None:
+        """Rewrite ``if x[i] > m: m = x[i]``, or with ``at = i`` too, or return None."""
+        match statement:
+            case ast.If(
+                test=ast.Compare(left=one, ops=[op], comparators=[other]), orelse=[]
+            ) if isinstance(op, (ast.Gt, ast.GtE, ast.Lt, ast.LtE)):
+                is_less = isinstance(op, (ast.Lt, ast.LtE))
+            case _:
+                return None
+        assigned = {
+            dotted_name(each.targets[0]): each.value
+            for each in statement.body
+            if isinstance(each, ast.Assign)
+        }
+        candidates = (
+            (self._text(other), one, not is_less),
+            (self._text(one), other, is_less),
+        )
+        found = [
+            each
+            for each in candidates
+            if each[0] in assigned
+            and self._text(assigned[each[0]]) == self._text(each[1])
+        ]
+        if not found:
+            return None
+        name, value, is_max = found[0]
+        function = "max" if is_max else "min"
+        known = ast.Name(name, ast.Load())
+        text = self._extreme(
+            name, ast.Call(ast.Name(function, ast.Load()), [known, value], [])
+        )
+        if len(statement.body) == 1:
+            return text
+        return self._place(statement, assigned, name, value, function)
+
+    def _place(
+        self,
+        statement: ast.If,
+        assigned: dict[str, ast.expr],
+        name: str,
+        value: ast.expr,
+        function: str,
+    ) -> str:
+        """Rewrite a search for an extreme and its index."""
+        places = [place for place in assigned if place != name]
+        (index,) = self._indices if len(self._indices) == 1 else (None,)
+        is_strict = isinstance(statement.test.ops[0], (ast.Gt, ast.Lt))  # type: ignore[attr-defined]
+        if not (
+            index
+            and is_strict
+            and index.step == 1
+            and len(places) == len(statement.body) - 1 == 1
+            and dotted_name(assigned[places[0]]) == index.name
+        ):
+            raise CannotError("there is more than one statement under a condition")
+        array = parenthesized(value, self.full(value))
+        extreme, sign = f"{array}.{function}()", ">" if function == "max" else "<"
+        start = "" if str(index.start) == "0" else f"{index.start} + "
+        return (
+            f"if {extreme} {sign} {name}:\n"
+            f"    {places[0]} = {start}int({array}.arg{function}())\n"
+            f"    {name} = {extreme}"
+        )
 
     def _selected(self, call: ast.Call, statement: ast.If, condition: str) -> str:
         """Rewrite ``if x[i] > 0: values.append(x[i])``."""

@@ -176,6 +176,50 @@ PROGRAMS = {
         3,
         "close",
     ),
+    "moving sum": Program(
+        "w = 10\ny = np.zeros(n)\nfor i in range(w, n):\n    y[i] = sum(x[i - w:i])",
+        "element loop",
+        "y[w:n] = np.lib.stride_tricks.sliding_window_view(x, w)[:n - w].sum(axis=-1)",
+        3,
+        "close",
+    ),
+    "convolution": Program(
+        "q = X[:3, :3]\ny = np.zeros((m - 2, m - 2))\nfor i in range(m - 2):\n"
+        "    for j in range(m - 2):\n        y[i, j] = np.sum(u[i:i + 3, j:j + 3] * q)",
+        "element loop",
+        "y[:m - 2, :m - 2] = np.sum(np.lib.stride_tricks.sliding_window_view(u, (3, 3))"
+        "[:m - 2, :m - 2] * q, axis=(-2, -1))",
+        3,
+        "close",
+    ),
+    "running maximum": Program(
+        "y = x.copy()\nfor i in range(1, len(x)):\n    y[i] = max(y[i - 1], x[i])",
+        "element loop",
+        "y[1:len(x)] = np.maximum(y[0], np.maximum.accumulate(x[1:]))",
+        2,
+    ),
+    "compound interest": Program(
+        "s = 1.0\ny = []\nfor v in x:\n    s *= 1 + v / 99\n    y.append(s)",
+        "element loop",
+        "s = s * np.cumprod(1 + x / 99)\ny = s.copy()\ns = s[-1]",
+        3,
+        "close",
+    ),
+    "search for the greatest": Program(
+        "s, k = x[0], 0\nfor i in range(len(x)):\n    if x[i] > s:\n"
+        "        s = x[i]\n        k = i",
+        "element loop",
+        "if x.max() > s:\n    k = int(x.argmax())\n    s = x.max()",
+        2,
+    ),
+    "products of rows": Program(
+        "y = np.zeros((m, m))\nfor i in range(m):\n    for j in range(m):\n"
+        "        y[i][j] = np.dot(u[i, :], u[:, j])",
+        "element loop",
+        "y[:m, :m] = u[:m] @ u[:, :m]",
+        2,
+        "close",
+    ),
     "means of groups": Program(
         "y = np.zeros(20)\nfor k in range(20):\n    y[k] = x[np.where(labels == k)].mean()",
         "loop over groups",

@@ -294,6 +294,126 @@ LOOPS |= {
 }
 
 
+VIEWS = "np.lib.stride_tricks.sliding_window_view"
+LOOPS |= {
+    "running product": (
+        "t = 1.0\nfor i in range(n):\n    t *= x[i]\n    y[i] = t",
+        "t = t * np.cumprod(x[:n])\ny[:n] = t\nt = t[-1]",
+        (
+            "the last digits may differ (it multiplies in another order)",
+            "the loop has an iteration",
+        ),
+    ),
+    "product of those before": (
+        "y[0] = 1\nfor i in range(1, n): y[i] = x[i] * y[i - 1]",
+        "y[1:n] = y[0] * np.cumprod(x[1:n])",
+        (
+            "the last digits may differ (it multiplies in another order)",
+            "`y` has the dtype of the products",
+        ),
+    ),
+    "greatest so far": (
+        "for i in range(1, n): y[i] = max(y[i - 1], x[i])",
+        "y[1:n] = np.maximum(y[0], np.maximum.accumulate(x[1:n]))",
+        ("no element is NaN", "`y` has the dtype of the results"),
+    ),
+    "least so far": (
+        "for i in range(1, n): y[i] = np.minimum(x[i] * a, y[i - 1])",
+        "y[1:n] = np.minimum(y[0], np.minimum.accumulate(x[1:n] * a))",
+        ("no element is NaN", "`y` has the dtype of the results"),
+    ),
+    "greatest with if": (
+        "for v in x:\n    if v > t: t = v",
+        "t = max(t, x.max())",
+        ("`x` is not empty and has no NaN",),
+    ),
+    "least with if": (
+        "for i in range(n):\n    if t >= abs(x[i]): t = abs(x[i])",
+        "t = min(t, abs(x[:n]).min())",
+        ("`abs(x[:n])` is not empty and has no NaN",),
+    ),
+    "place of the greatest": (
+        "j = 0\nfor i in range(5, n):\n    if x[i] > t:\n        t = x[i]\n        j = i",
+        "if x[5:n].max() > t:\n    j = 5 + int(x[5:n].argmax())\n    t = x[5:n].max()",
+        ("`x[5:n]` is not empty and has no NaN",),
+    ),
+    "place of the least": (
+        "j = 0\nfor i, v in enumerate(x):\n    if v < t:\n        j = i\n        t = v",
+        "if x.min() < t:\n    j = int(x.argmin())\n    t = x.min()",
+        ("`x` is not empty and has no NaN",),
+    ),
+    "rows times columns": (
+        "e = q.T.copy()\nfor i in range(40):\n    for j in range(40):\n"
+        "        r[i, j] = np.dot(p[i, :], e[:, j])",
+        "r[:40, :40] = p[:40] @ e[:, :40]",
+        (
+            "`p` is an array with two axes",
+            "`e` is an array with two axes",
+            *DIGITS,
+        ),
+    ),
+    "rows times rows": (
+        "for i in range(40):\n    for j in range(1, 40): r[i][j] = p[i] @ q[j - 1]",
+        "r[:40, 1:40] = p[:40] @ q[:39].T",
+        (
+            "`p` is an array with two axes",
+            "`q` is an array with two axes",
+            *DIGITS,
+        ),
+    ),
+    "rows times a vector": (
+        "g = x[:3].copy()\nfor i in range(len(d)): y[i] = d[i].dot(g)",
+        "y[:len(d)] = d @ g",
+        ("`d` is an array with two axes", "`g` has one axis", *DIGITS),
+    ),
+    "windows before each": (
+        "c = 9\nfor i in range(c, n): y[i] = sum(x[i - c:i]) / c",
+        f"y[c:n] = {VIEWS}(x, c)[:n - c].sum(axis=-1) / c",
+        (
+            "`x` has one axis, and each window has c elements",
+            *DIGITS,
+            "`n - c` is not negative",
+        ),
+    ),
+    "windows around each": (
+        "c = 4\nfor i in range(c, n - c): y[i] = x[i - c:i + c + 1].max()",
+        f"y[c:n - c] = {VIEWS}(x, 2 * c + 1)[:n - 2 * c].max(axis=-1)",
+        (
+            "`x` has one axis, and each window has 2 * c + 1 elements",
+            "`n - 2 * c` is not negative",
+            "`n - c` is not negative",
+        ),
+    ),
+    "windows with the next": (
+        "for i in range(1, n - 1): y[i] = x[i - 1:i + 2].min()",
+        f"y[1:n - 1] = {VIEWS}(x, 3)[:n - 2].min(axis=-1)",
+        ("`x` has one axis, and each window has 3 elements",),
+    ),
+    "windows of two axes": (
+        "for i in range(1, 39):\n    for j in range(1, 49):\n"
+        "        r[i, j] = np.max(p[i - 1:i + 2, j - 1:j + 2])",
+        f"r[1:39, 1:49] = np.max({VIEWS}(p, (3, 3))[:38, :48], axis=(-2, -1))",
+        ("`p` has two axes, and each window has 3 x 3 elements",),
+    ),
+    "elements beside windows": (
+        "for i in range(1, 39):\n    for j in range(1, 49):\n        v = q[i, j] * a\n"
+        "        r[i, j] = (p[i - 1:i + 2, j - 1:j + 2] * v - p[i, j]).max()",
+        f"v = q[1:39, 1:49] * a\nr[1:39, 1:49] = ({VIEWS}(p, (3, 3))[:38, :48] * "
+        "v[..., None, None] - p[1:39, 1:49, None, None]).max(axis=(-2, -1))",
+        ("`p` has two axes, and each window has 3 x 3 elements",),
+    ),
+    "windows with a name": (
+        "c = p[:3, :3].copy()\nfor i in range(38):\n    for j in range(48):\n"
+        "        left = p[i:i + 3, j:j + 3]\n        r[i, j] = (left * c).sum()",
+        f"left = {VIEWS}(p, (3, 3))[:38, :48]\n"
+        "r[:38, :48] = (left * c).sum(axis=(-2, -1))",
+        (
+            "`p` has two axes, and each window has 3 x 3 elements",
+            "`c` is a number or has at most two axes",
+            *DIGITS,
+        ),
+    ),
+}
 REFUSED = {
     "index deleted after": "for i in range(n): y[i] = x[i]\ndel i",
     "index increased after": "for i in range(n): y[i] = x[i]\ni += 1",
@@ -309,13 +429,29 @@ REFUSED = {
     "last element is used": "for i in range(n):\n    v = x[i]\n    y[i] = v\nprint(v, file=__import__('io').StringIO())",
     "count is used": "for i in range(n): y[i] = x[i]\nt = i * 1.0",
     "sum before": "for i in range(n):\n    y[i] = t\n    t += x[i]",
-    "running product": "t = 1.0\nfor i in range(n):\n    t *= x[i]\n    y[i] = t",
+    "running quotient": "t = 1.0\nfor i in range(n):\n    t /= x[i] * 0 + 1\n    y[i] = t",
+    "last of the greatest": "j = 0\nfor i in range(n):\n"
+    "    if x[i] >= t:\n        t = x[i]\n        j = i",
+    "another place": "j = 0\nfor i in range(n):\n"
+    "    if x[i] > t:\n        t = x[i]\n        j = i + 1",
+    "another value": "for i in range(n):\n    if x[i] > t:\n        t = w[i]",
+    "greatest of two": "for i in range(1, n): y[i] = max(y[i - 1], x[i], b)",
+    "greatest with a key": "for i in range(1, n): y[i] = max(y[i - 1], x[i], key=abs)",
+    "two elements before": "for i in range(1, n): y[i] = max(y[i - 1], y[i - 1])",
+    "product of other rows": "for i in range(1, n): y[i] = d[i - 1] @ d[i]",
+    "product of a matrix": "for i in range(n): y[i] = (d[i] @ p[:3, :3])[0]",
     "two running sums": "for i in range(n):\n    t += x[i]\n    y[i] = t\n    t += w[i]",
     "two appends": "o = []\nfor v in x:\n    o.append(v)\n    o.append(-v)",
     "drawn under a condition": "for i in range(n):\n    if x[i] > 0: y[i] = rng.random()",
     "sum of a row of another": "for i in range(n): d[i] = x[i] + d[i - 1].max() * 0.1",
     "row that stays": "for i in range(n):\n    v = p * a\n    y[i] = v.max() * x[i]",
-    "windows in the middle": "for i in range(5, n): y[i] = x[i - 5:i].sum()",
+    "windows before the array": "for i in range(n): y[i] = x[i - 5:i].sum()",
+    "windows of other lengths": "for i in range(n): y[i] = x[i:2 * i + 1].sum()",
+    "windows from elsewhere": "for i in range(n): y[i] = x[n - i - 2:n - i].sum()",
+    "windows with steps": "for i in range(n - 9): y[i] = x[i:i + 9:2].sum()",
+    "windows that grow": "for i in range(1, n):\n    a = i // 2\n    y[i] = x[i - a:i + 1].sum()",
+    "greatest place of a window": "for i in range(1, 39):\n    for j in range(1, 49):\n"
+    "        r[i, j] = p[i - 1:i + 2, j - 1:j + 2].argmax()",
     "sum of a part": "for i in range(40):\n    for j in range(50): t += x[i]",
     "stored and gathered": "for i in range(n): h[k[i]] += h[k[i]] * x[i]",
     "scattered": "for i in range(n): h[k[i]] = x[i]",
