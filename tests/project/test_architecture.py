@@ -31,7 +31,7 @@ PYTHON = {
     "_rewrite _verify",
     "random": "_array _engine _gpu _namespace _routines",
     "testing ma ctypeslib": "_array _namespace",
-    "exceptions lib linalg polynomial typing": "_namespace",
+    "char dtypes exceptions lib linalg polynomial rec strings typing": "_namespace",
     "fft": "_array_api _namespace",
     "__main__": "_cli",
     "array_namespace": "__init__ _array_api",
