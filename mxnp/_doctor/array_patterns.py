@@ -184,7 +184,12 @@ def masked_updates(search: Search) -> Iterator[Finding]:
         if not isinstance(target, ast.Subscript):
             continue
         rows = search.facts.rows.get(target, [])
-        masks = [row for row in rows if row.operation == "nonzero"]
+        masks = [
+            row
+            for row in rows
+            if row.operation == "nonzero"  # for a scatter, on a GPU
+            or (row.operation, row.backend) == ("setitem", "cpu")
+        ]
         if not masks or sum(row.elements for row in masks) < _LEAST_MASKED * max(
             1, sum(row.calls for row in masks)
         ):
@@ -199,7 +204,7 @@ def masked_updates(search: Search) -> Iterator[Finding]:
             node,
             (sum(row.calls for row in masks), "selections", cost),
             "The number of selected elements has to be computed first, and then the "
-            "elements are gathered and scattered. where() is one pass, fused with the "
+            "elements are gathered and put back. where() is one pass, fused with the "
             "operations around it.",
             rewrite,
         )

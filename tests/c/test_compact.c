@@ -65,6 +65,24 @@ static void check_elements(const struct mx_compaction *c, int itemsize)
     free_guarded(to, nbytes);
 }
 
+/* Elements return to their places, and the others keep their values. */
+static void check_return(const struct mx_compaction *c, int itemsize)
+{
+    size_t nbytes = (size_t)(c->n * itemsize);
+    char *from = malloc(nbytes), *packed = malloc(nbytes), *to = new_guarded(nbytes);
+    CHECK(from && packed);
+    fill_elements(from, c->n, itemsize);
+    mx_compact_write(c, from, itemsize, packed);
+    memset(to, 0x5A, nbytes);
+    mx_compact_expand(c, packed, itemsize, to);
+    for (intptr_t i = 0; i < c->n; i++)
+        for (int b = 0; b < itemsize; b++)
+            CHECK(to[i * itemsize + b] == (c->mask[i] ? from[i * itemsize + b] : 0x5A));
+    free(from);
+    free(packed);
+    free_guarded(to, nbytes);
+}
+
 static void check_places(const struct mx_compaction *c)
 {
     size_t nbytes = (size_t)c->begins[c->n_chunks] * sizeof(int64_t);
@@ -85,8 +103,10 @@ static void check_mask(intptr_t n, int percent)
     intptr_t total = fill_mask(mask, n, percent);
     CHECK(mx_compact_count(&c, mask, n) == MX_OK);
     CHECK(c.begins[c.n_chunks] == total);
-    for (int itemsize = 1; itemsize <= 16; itemsize *= 2)
+    for (int itemsize = 1; itemsize <= 16; itemsize *= 2) {
         check_elements(&c, itemsize);
+        check_return(&c, itemsize);
+    }
     check_places(&c);
     mx_compact_free(&c);
     free(mask);

@@ -1,4 +1,4 @@
-"""Test the assignment of a scalar under a mask, which is recorded as a selection."""
+"""Test assignments under a mask: a scalar is recorded as a selection, values are copied."""
 
 from __future__ import annotations
 
@@ -160,3 +160,96 @@ def test_read_only() -> None:
     x.flags.writeable = False
     with pytest.raises(ValueError, match="assignment destination is read-only"):
         x[x > 3] = 0
+
+
+# -- Runs of a mask, and values for its elements ---------------------------------------
+
+MASKS = {
+    "none": lambda n: numpy.zeros(n, bool),
+    "all": lambda n: numpy.ones(n, bool),
+    "few": lambda n: numpy.arange(n) % 997 == 996,
+    "half": lambda n: numpy.random.default_rng(1).random(n) < 0.5,
+    "blocks": lambda n: numpy.arange(n) % 1000 < 700,
+    "first and last": lambda n: numpy.isin(numpy.arange(n), (0, n - 1)),
+    "other bytes": lambda n: (numpy.arange(n) % 5 * 63).astype("u1").view(bool),
+}
+SIZED = ["u1", "i2", "f4", "f8", "c16"]
+
+
+@pytest.mark.parametrize("dtype", SIZED)
+@pytest.mark.parametrize("size", [16_384, 40_003])
+def test_fills_of_few_elements(xp: Any, size: int, dtype: str) -> Any:
+    results = []
+    for place in [*range(0, 130, 7), size - 33, size - 1]:
+        x = xp.arange(size).astype(dtype)
+        mask = xp.zeros(size, bool)
+        mask[place] = True
+        assert x[3] == 3  # it is computed, so that the fill is a pass of its own
+        x[mask] = 77
+        results.append(x[max(place - 40, 0) : place + 40].copy())
+    return results
+
+
+@pytest.mark.parametrize("dtype", SIZED)
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("size", [3001, 40_003, 400_000])
+def test_values_for_the_elements(xp: Any, size: int, name: str, dtype: str) -> Any:
+    x = xp.arange(size).astype(dtype)
+    mask = xp.array(MASKS[name](size))
+    values = (xp.arange(int((mask != 0).sum())) * 3 + 1).astype(dtype)
+    x[mask] = values
+    return x
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_values_in_other_layouts(xp: Any, layout: str) -> Any:
+    whole = xp.array(numbers("d"))
+    a = LAYOUTS[layout](whole)
+    mask = LAYOUTS[layout](xp.array(numbers("d")[::-1])) > 3
+    count = int(mask.sum())
+    a[mask] = xp.arange(2.0 * count)[::2] * 0.5
+    a[~mask] = xp.arange(a.size - count, dtype="f4") + 1
+    return whole
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, SIZE])
+def test_values_of_another_number(count: int) -> None:
+    found = []
+    for xp in (mxnp, numpy):
+        x = xp.array(numbers("d"))
+        try:
+            x[x > 20] = xp.ones(count)
+        except ValueError as error:
+            found.append((str(error), x.tobytes()))
+        else:
+            found.append(("", x.tobytes()))
+    assert found[0] == found[1]
+
+
+def test_values_that_share_memory(xp: Any) -> Any:
+    x = xp.array(numbers("d"))
+    mask = xp.array(MASKS["blocks"](SIZE))
+    x[mask] = x[: int(mask.sum())]
+    m = xp.array(MASKS["half"](SIZE))
+    m[m] = xp.zeros(int(m.sum()), bool)
+    return x, m
+
+
+def test_values_that_wait(xp: Any) -> Any:
+    z = xp.arange(SIZE) * (0.5 + 0.25j)
+    c = z + 1
+    view, before = z[5:9], z * 2
+    alive = abs(z) < 9_000
+    for _ in range(3):
+        z[alive] = z[alive] * 0.5 + c[alive]
+        alive &= abs(z) < 4_000
+    later = z + before
+    z[alive] = c[: int(alive.sum())]
+    return z, view, later, before
+
+
+def test_values_for_an_array_that_cannot_be_written() -> None:
+    x = mxnp.arange(float(SIZE))
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="assignment destination is read-only"):
+        x[mxnp.arange(SIZE) > 3] = mxnp.ones(SIZE - 4)

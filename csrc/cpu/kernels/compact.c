@@ -1,10 +1,11 @@
-/* compact.c -- copies the elements where a mask is true, in their order. */
+/* compact.c -- copies elements to or from the places where a mask is true, in their order. */
 #include "cpu/kernels/compact.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "cpu/kernels/pick.h"
 #include "cpu/threads/thread_pool.h"
 
 #define CHUNK_ELEMENTS 65536
@@ -78,10 +79,6 @@ void mx_compact_free(struct mx_compaction *c)
 }
 
 /* -- Copying ------------------------------------------------------------------------ */
-
-typedef struct {
-    uint64_t parts[2];
-} uint128;
 
 struct job {
     const struct mx_compaction *compaction;
@@ -157,4 +154,60 @@ void mx_compact_write(const struct mx_compaction *c, const char *from, int items
 {
     struct job job = {c, from, to};
     compact_run(writer(from, itemsize), &job, c->n_chunks);
+}
+
+/* -- Copying back ------------------------------------------------------------------- */
+
+/* Each element of a word is written, with its own value unless the mask is true. */
+#define EXPAND(type)                                                      \
+    static void expand_##type(void *job, size_t chunk, int thread)        \
+    {                                                                     \
+        (void)thread;                                                     \
+        const struct job *j = job;                                        \
+        const uint8_t *mask = j->compaction->mask;                        \
+        const type *from = (const type *)(const void *)j->from;           \
+        type *to = (type *)(void *)j->to;                                 \
+        intptr_t i = begin_of(chunk), n = end_of(j->compaction, chunk);   \
+        intptr_t k = j->compaction->begins[chunk];                        \
+        const intptr_t end = j->compaction->begins[chunk + 1];            \
+        for (; i + WORD <= n && k + WORD <= end; i += WORD) {             \
+            uint64_t word;                                                \
+            memcpy(&word, mask + i, sizeof word);                         \
+            if (word == 0)                                                \
+                continue;                                                 \
+            if (word == ALL_TRUE) {                                       \
+                memcpy(to + i, from + k, WORD * sizeof(type));            \
+                k += WORD;                                                \
+                continue;                                                 \
+            }                                                             \
+            for (int b = 0; b < WORD; b++) {                              \
+                to[i + b] = pick_##type(mask[i + b], from[k], to[i + b]); \
+                k += mask[i + b] != 0;                                    \
+            }                                                             \
+        }                                                                 \
+        for (; i < n && k < end; i++)                                     \
+            if (mask[i] != 0)                                             \
+                to[i] = from[k++];                                        \
+    }
+
+EXPAND(uint8_t)
+EXPAND(uint16_t)
+EXPAND(uint32_t)
+EXPAND(uint64_t)
+EXPAND(uint128)
+
+void mx_compact_expand(const struct mx_compaction *c, const char *from, int itemsize, char *to)
+{
+    static const struct {
+        int itemsize;
+        mx_chunk_function function;
+    } sizes[] = {{1, expand_uint8_t},
+                 {2, expand_uint16_t},
+                 {4, expand_uint32_t},
+                 {8, expand_uint64_t},
+                 {16, expand_uint128}};
+    struct job job = {c, from, to};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].itemsize == itemsize)
+            compact_run(sizes[i].function, &job, c->n_chunks);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/* compact.h -- copies the elements where a mask is true, in their order.
+/* compact.h -- copies elements to or from the places where a mask is true, in their order.
  *
  * The elements of each chunk are counted first, which shows where they belong in the output.
  * Then each chunk copies its elements.
@@ -23,5 +23,8 @@ int mx_compact_count(struct mx_compaction *out, const uint8_t *mask, intptr_t n)
 /* Copies contiguous, aligned elements of 1, 2, 4, 8 or 16 bytes.  If `from` is NULL, writes the
  * positions where the mask is true, as int64. */
 void mx_compact_write(const struct mx_compaction *c, const char *from, int itemsize, char *to);
+
+/* Copies as many elements from `from` to the places of `to` where the mask is true. */
+void mx_compact_expand(const struct mx_compaction *c, const char *from, int itemsize, char *to);
 
 void mx_compact_free(struct mx_compaction *c);

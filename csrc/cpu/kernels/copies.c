@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/kernels/pick.h"
+
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
-
-typedef struct {
-    uint64_t parts[2];
-} uint128;
 
 #define SIZES(X) X(uint8_t) X(uint16_t) X(uint32_t) X(uint64_t) X(uint128)
 
@@ -89,24 +87,28 @@ static void copy_run(char *to, const char *from, size_t n)
     }
 SIZES(COPY)
 
-/* Selects by masks.  From `?:` compilers make branches, which are slow if the conditions follow
- * no pattern. */
-#define PICK_NUMBER(type)                                        \
-    static inline type pick_##type(uint8_t is_x, type x, type y) \
-    {                                                            \
-        type mask = (type) - (type)(is_x != 0);                  \
-        return (type)((x & mask) | (y & (type)~mask));           \
-    }
-PICK_NUMBER(uint8_t)
-PICK_NUMBER(uint16_t)
-PICK_NUMBER(uint32_t)
-PICK_NUMBER(uint64_t)
+#define RUN 32 /* bytes of a mask that are examined together */
 
-static inline uint128 pick_uint128(uint8_t is_x, uint128 x, uint128 y)
+static bool is_any_true(const uint8_t *mask)
 {
-    return (uint128){{pick_uint64_t(is_x, x.parts[0], y.parts[0]),
-                      pick_uint64_t(is_x, x.parts[1], y.parts[1])}};
+    uint64_t words[RUN / sizeof(uint64_t)];
+    memcpy(words, mask, sizeof words);
+    return (words[0] | words[1] | words[2] | words[3]) != 0;
 }
+
+/* `a[mask] = x` in place.  Where few elements are chosen, most runs stay as they are, and their
+ * memory is not touched. */
+#define FILL(type)                                                                      \
+    static void fill_##type(const uint8_t *is_x, type x, char *y, intptr_t n)           \
+    {                                                                                   \
+        for (; n >= RUN; n -= RUN, is_x += RUN, y += RUN * sizeof(type))                \
+            if (is_any_true(is_x))                                                      \
+                EACH(RUN)                                                               \
+        AT(type, y, sizeof(type)) = pick_##type(is_x[i], x, AT(type, y, sizeof(type))); \
+        EACH(n)                                                                         \
+        AT(type, y, sizeof(type)) = pick_##type(is_x[i], x, AT(type, y, sizeof(type))); \
+    }
+SIZES(FILL)
 
 /* There are separate loops for scalar operands, as one of the two often is a scalar. */
 #define SELECT(type)                                                                      \
@@ -126,6 +128,8 @@ static inline uint128 pick_uint128(uint8_t is_x, uint128 x, uint128 y)
             for (intptr_t i = 0; i < n; i++)                                              \
                 AT(type, out, strides[3]) = pick_##type(                                  \
                     is_x[i * strides[0]], AT(type, x, x_stride), AT(type, y, y_stride));  \
+        else if (!x_stride && y_stride && y == out)                                       \
+            fill_##type(is_x, x0, y, n);                                                  \
         else if (x_stride && y_stride)                                                    \
             EACH(n)                                                                       \
         AT(type, out, size) = pick_##type(is_x[i], AT(type, x, size), AT(type, y, size)); \

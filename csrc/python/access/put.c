@@ -2,9 +2,11 @@
  * recorded, and NumPy does the rest. */
 #include "python/access/put.h"
 #include "python/access/access.h"
+#include "python/access/selection.h"
 #include "python/access/update.h"
 #include "python/access/vectors.h"
 #include "python/base/refusal.h"
+#include "python/base/settings.h"
 #include "python/convert/convert.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
@@ -144,9 +146,11 @@ static int put_recorded(PyObject *a, const struct access *access, PyObject *valu
 {
     int status = 0;
     bool is_large = queue_accepts(a) || (is_array(value) && queue_accepts(value));
-    if (is_large && access->kind == ACCESS_MASK)
+    if (is_large && access->kind == ACCESS_MASK) {
         status = call_masked_fill(a, access->key, value);
-    else if (is_large && access_is_basic(access))
+        if (status == 0 && is_array(value) && !settings_use_gpu())
+            return 0; /* positions of the elements would take longer: see put_item() */
+    } else if (is_large && access_is_basic(access))
         status = record_view(a, access->key, value);
     if (status == 0 && access_selects(access) && access_may_record(access, a, queue_uses(a)))
         status = update_assign(a, access, value);
@@ -171,6 +175,9 @@ static bool must_copy(const PyArrayObject *to, const struct access *access, PyOb
 
 static int put_item(PyObject *np_array, PyObject *index, PyObject *value)
 {
+    int status = value ? selection_put(np_array, index, value) : 0;
+    if (status != 0)
+        return status < 0 ? -1 : 0;
     return value ? PyObject_SetItem(np_array, index, value) : PyObject_DelItem(np_array, index);
 }
 

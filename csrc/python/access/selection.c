@@ -3,6 +3,7 @@
 #include "python/access/selection.h"
 #include "python/base/device.h"
 #include "python/convert/convert.h"
+#include "python/direct/recycle.h"
 #include "python/profile/profile.h"
 #include "python/record/memory.h"
 #include "python/record/queue.h"
@@ -141,6 +142,46 @@ int selection_take(PyObject *a, PyObject *mask, PyObject **out)
         return select_computed(&where, from, out);
     queue_leave();
     return 0;
+}
+
+/* Check whether elements are copied to the places that a mask selects. */
+static bool fits_mask(const PyArrayObject *to, const PyArrayObject *mask,
+                      const PyArrayObject *from)
+{
+    struct extent extent = extent_of_array(to);
+    return recycle_row(PyArray_DESCR(to)) >= 0 && PyArray_NDIM(from) == 1 &&
+           PyArray_DESCR(from) == PyArray_DESCR(to) && PyArray_TYPE(mask) == NPY_BOOL &&
+           PyArray_NDIM(mask) == PyArray_NDIM(to) && PyArray_SAMESHAPE(mask, to) &&
+           PyArray_ISCARRAY(to) && PyArray_ISCARRAY_RO(mask) && PyArray_ISCARRAY_RO(from) &&
+           are_apart(extent, extent_of_array(mask)) && are_apart(extent, extent_of_array(from));
+}
+
+int selection_put(PyObject *np_array, PyObject *mask, PyObject *values)
+{
+    PyArrayObject *to = (PyArrayObject *)np_array, *where = (PyArrayObject *)mask;
+    PyArrayObject *from = (PyArrayObject *)values;
+    if (!PyArray_CheckExact(np_array) || !PyArray_CheckExact(mask) ||
+        !PyArray_CheckExact(values) || PyArray_SIZE(to) == 0 || !fits_mask(to, where, from))
+        return 0;
+    if (queue_enter() < 0)
+        return -1;
+    struct mx_compaction c;
+    int status = 0;
+    int64_t begin = profile_is_on ? mx_now() : 0;
+    /* Code of the program may have run. */
+    if (fits_mask(to, where, from) &&
+        core->mx_compact_count(&c, PyArray_DATA(where), PyArray_SIZE(where)) == MX_OK) {
+        status = c.begins[c.n_chunks] == PyArray_SIZE(from);
+        if (status > 0)
+            core->mx_compact_expand(&c, PyArray_BYTES(from), (int)PyArray_ITEMSIZE(to),
+                                    PyArray_BYTES(to));
+        core->mx_compact_free(&c);
+    }
+    queue_leave();
+    if (profile_is_on && status > 0)
+        profile_computed(begin, "setitem", PyArray_SIZE(where),
+                         PyArray_SIZE(where) + PyArray_NBYTES(from), PyArray_NBYTES(from));
+    return status;
 }
 
 PyObject *selection_positions(PyObject *mask)

@@ -6,6 +6,10 @@
  * if `a` is NULL.  Return 1, 0 if NumPy has to select, or -1 with an exception set. */
 int selection_take(PyObject *a, PyObject *mask, PyObject **out);
 
+/* Assign one value for each true element of a mask of the shape of an array, all of them arrays
+ * of NumPy.  Return 1, 0 if NumPy has to assign, or -1 with an exception set. */
+int selection_put(PyObject *np_array, PyObject *mask, PyObject *values);
+
 /* Return a new reference to the positions in a flat mask that is large and in C order, or NULL,
  * with or without an exception set. */
 PyObject *selection_positions(PyObject *mask);
