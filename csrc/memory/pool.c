@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 
 #define CLASS_BITS        3 /* eight classes for each power of two */
+#define LARGER_CLASSES    4 /* in which a block is looked for, if a class has none */
 #define MAX_DEFAULT_LIMIT ((size_t)8 << 30)
 
 /* The cached blocks of one class. */
@@ -142,21 +143,34 @@ static void count_taken(size_t size)
         pool.info.peak = pool.info.in_use;
 }
 
+/* Returns the list of the smallest cached block for a request, or an empty list.  The block may
+ * be larger by half: the pages of a new one would have to be cleared first. */
+static struct list *find_list(size_t data_size)
+{
+    struct list *own = list_for(data_size), *list = own;
+    const struct list *end = &pool.lists[pool.n_classes];
+    while (list < end && list - own < LARGER_CLASSES && !list->newest)
+        list++;
+    bool fits = list < end && list->newest &&
+                list->newest->size - mx_alloc_page_size() <= data_size + data_size / 2;
+    return fits ? list : own;
+}
+
 struct mx_block *mx_pool_take(size_t nbytes)
 {
     size_t data_size = mx_pool_data_size(nbytes);
     if (data_size == 0)
         return NULL;
     size_t size = data_size + mx_alloc_page_size();
-    struct list *list = list_for(data_size);
 
     pthread_mutex_lock(&pool.lock);
+    struct list *list = find_list(data_size);
     struct mx_block *block = list->newest;
     if (block) {
-        MX_ASSERT(block->size == size && pool.info.cached >= size);
+        MX_ASSERT(block->size >= size && pool.info.cached >= block->size);
         unlink_block(list, block);
-        pool.info.cached -= size;
-        count_taken(size);
+        pool.info.cached -= block->size;
+        count_taken(block->size);
     }
     pthread_mutex_unlock(&pool.lock);
     if (block)

@@ -1,5 +1,5 @@
 #pragma once
-/* pool.h -- page-aligned blocks of memory, cached for later requests of the same size.
+/* pool.h -- page-aligned blocks of memory, cached for later requests of about the same size.
  *
  * A block has exactly one owner, or it is cached in the list of its size class.  When a
  * function has returned, the cached blocks do not exceed the limit.  Blocks that have been
@@ -18,8 +18,8 @@ struct mx_block {
 };
 
 /* Returns a block with at least nbytes of data, which are not cleared.  It maps memory only if
- * no block is cached.  If that fails it frees all cached blocks and tries again, and returns
- * NULL if it fails again. */
+ * no block of that size, or larger by up to half, is cached.  If that fails it frees all cached
+ * blocks and tries again, and returns NULL if it fails again. */
 struct mx_block *mx_pool_take(size_t nbytes);
 void mx_pool_put(struct mx_block *block); /* takes ownership of the block */
 

@@ -59,6 +59,30 @@ static void test_reuse(void)
     CHECK(info().in_use == 0 && info().cached == 0);
 }
 
+static void test_larger_blocks(void)
+{
+    struct mx_block *large = mx_pool_take(1 << 20), *larger = mx_pool_take(5 << 18);
+    mx_pool_put(large);
+    mx_pool_put(larger);
+    CHECK(mx_pool_take(900000) == large); /* the smallest that has room */
+    CHECK(mx_pool_take(900000) == larger);
+    CHECK(info().in_use == large->size + larger->size && info().cached == 0);
+    mx_pool_put(large);
+    mx_pool_put(larger);
+    struct mx_block *own = mx_pool_take(600000); /* half of a larger one would be unused */
+    CHECK(own != large && own != larger && info().cached == large->size + larger->size);
+    mx_pool_put(own);
+    mx_pool_trim(0);
+
+    size_t page = mx_alloc_page_size();
+    struct mx_block *two = mx_pool_take(2 * page);
+    mx_pool_put(two);
+    struct mx_block *one = mx_pool_take(page);
+    CHECK(one != two);
+    mx_pool_put(one);
+    mx_pool_trim(0);
+}
+
 static void test_limit(void)
 {
     struct mx_block *blocks[8];
@@ -166,6 +190,7 @@ int main(void)
     CHECK(info().limit == mx_pool_default_limit());
     test_sizes();
     test_reuse();
+    test_larger_blocks();
     test_limit();
     test_refusal();
     test_threads();

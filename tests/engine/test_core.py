@@ -305,6 +305,16 @@ def test_memory_is_used_again(pool):
 
 
 @needs_own_memory
+def test_memory_of_arrays_that_shrink_is_used_again(pool):
+    x = computed(4 * MIB)
+    calls = pool.memory_info()["system_calls"]
+    while x.nbytes > MIB:  # one block for the next array, and others after each half
+        x = x[: x.nbytes * 31 // 32] + 1
+        mxnp.synchronize()
+    assert pool.memory_info()["system_calls"] <= calls + 8
+
+
+@needs_own_memory
 def test_peak_is_the_most_in_use(pool):
     arrays = [computed(MIB) for _ in range(8)]
     peak = pool.memory_info()["peak"]
