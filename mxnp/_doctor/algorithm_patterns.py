@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .expressions import ORDERED, REDUCTIONS
 from .findings import Finding, Search, summed
-from .rewriting import DIGITS, REORDERED, CannotError, Rewrite
+from .rewriting import DIGITS, REORDERED, CannotError, Rewrite, parenthesized
 from .syntax import LOOPS, dotted_name
 from .vectorization import vectorized_function
 
@@ -41,6 +42,67 @@ def python_functions(search: Search) -> Iterator[Finding]:
         if text:
             search.note_edit(found, node, text)
         yield found
+
+
+def functions_of_rows(search: Search) -> Iterator[Finding]:
+    """Find calls of apply_along_axis, which calls a Python function for each row."""
+    source = search.source
+    for node, rows in list(search.facts.rows.items()):
+        counted = [row for row in rows if row.operation == "apply_along_axis"]
+        n = sum(row.elements for row in counted)
+        if n < _LEAST or not isinstance(node, ast.Call) or node in search.claimed:
+            continue
+        text, conditions = _along_axis(search, node)
+        example = f"{source.numpy}.max(x, axis=1)"
+        search.claim(node)
+        found = search.finding(
+            "Python function",
+            node,
+            (n, "elements in calls of a Python function", summed(counted)[1]),
+            "apply_along_axis calls the function for each row. Functions of NumPy that "
+            "have an axis compute all rows in one pass.",
+            Rewrite(
+                [search.restated(node, text) if text else example],
+                conditions if text else ["the function reduces a row"],
+            ),
+            is_example=not text,
+        )
+        if text:
+            search.note_edit(found, node, text)
+        yield found
+
+
+def _along_axis(search: Search, call: ast.Call) -> tuple[str, list[str]]:
+    """Return an expression for all rows, or "", and its conditions."""
+    source = search.source
+    if len(call.args) != 3 or call.keywords:
+        return "", []
+    function, axis, array = call.args
+    rows, along = source.text(array), f"axis={source.text(axis)}"
+    used: list[str] = []  # the reductions
+
+    def reduction(node: ast.AST) -> str | None:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if (
+                name == row and not node.args and not node.keywords
+            ):
+                used.append(method)
+                return f"{parenthesized(array, rows)}.{method}({along})"
+            case ast.Call(args=[ast.Name(id=name)], keywords=[]) if name == row:
+                used.append(source.function(node.func))
+                return f"{source.text(node.func)}({rows}, {along})"
+        return None
+
+    match function:
+        case ast.Lambda(args=ast.arguments(args=[ast.arg(arg=row)]), body=body):
+            text = source.text(body, reduction)
+            uses = source.names(body, row)
+        case _:
+            used, uses = [source.function(function)], []
+            text = f"{source.text(function)}({rows}, {along})"
+    if not used or len(uses) not in (0, len(used)) or not REDUCTIONS.issuperset(used):
+        return "", []
+    return text, [] if ORDERED.issuperset(used) else [REORDERED]
 
 
 def sorting_loops(search: Search) -> Iterator[Finding]:

@@ -30,6 +30,7 @@ PATTERNS: tuple[Callable[[Search], Iterable[Finding]], ...] = (
     algorithm_patterns.grouped_reductions,
     algorithm_patterns.inverse_products,
     algorithm_patterns.python_functions,
+    algorithm_patterns.functions_of_rows,
     element_patterns.element_loops,
     element_patterns.builtin_reductions,
     element_patterns.comprehensions,

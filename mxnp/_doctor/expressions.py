@@ -51,11 +51,11 @@ _SINGLE = {
     1: "`{}` is a number or has one axis",
     2: "`{}` is a number or has at most two axes",
 }
-_REDUCTIONS = {  # of a row: functions and methods that take an axis
+REDUCTIONS = {  # of a row: functions and methods that take an axis
     *("sum", "mean", "std", "var", "prod", "max", "min", "amax", "amin", "median"),
     *("any", "all", "ptp", "argmax", "argmin", "linalg.norm"),
 }
-_ORDERED = {"max", "min", "amax", "amin", "any", "all", "ptp", "argmax", "argmin"}
+ORDERED = {"max", "min", "amax", "amin", "any", "all", "ptp", "argmax", "argmin"}
 _DRAWS = {  # functions that return one random number, or as many as `size` says
     *("random", "standard_normal", "normal", "uniform", "integers", "randint"),
     *("exponential", "poisson", "binomial", "gamma", "beta", "choice", "rand", "randn"),
@@ -435,9 +435,9 @@ class Expressions:
             return None
         is_builtin = called(node) in ("sum", "max", "min", "any", "all")
         function = self._source.function(node.func) or called(node) * is_builtin
-        if function in _REDUCTIONS and len(node.args) == 1:
+        if function in REDUCTIONS and len(node.args) == 1:
             row = node.args[0]
-        elif isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCTIONS:
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in REDUCTIONS:
             row = node.func.value
         else:
             return None
@@ -456,7 +456,7 @@ class Expressions:
         axes = "(-2, -1)" if is_deep else "-1"
         axis = f"axis={axes}{', keepdims=True' * self._is_row}"
         text = self._as_rows(row)
-        if method not in _ORDERED:
+        if method not in ORDERED:
             self._require(REORDERED)
         if self._source.function(node.func):
             return f"{self._text(node.func)}({text}, {axis})"

@@ -1306,6 +1306,48 @@ def test_function_of_vectorize_inside_an_expression(before, after, tmp_path):
     same(program, Run(tmp_path, SETUP + f"y = {after}", "rewritten"))
 
 
+@pytest.mark.parametrize(
+    ("written", "expected", "conditions"),
+    [
+        (
+            "np.apply_along_axis(lambda r: r.max() - r.min() * 2, 1, d)",
+            "d.max(axis=1) - d.min(axis=1) * 2",
+            (),
+        ),
+        ("np.apply_along_axis(np.ptp, 0, d) + 1", "np.ptp(d, axis=0) + 1", ()),
+        (
+            "np.apply_along_axis(lambda r: np.mean(r) / r.std(), -1, d * 2)",
+            "np.mean(d * 2, axis=-1) / (d * 2).std(axis=-1)",
+            DIGITS,
+        ),
+    ],
+)
+def test_function_of_rows_has_an_axis(written, expected, conditions, tmp_path):
+    program = Run(tmp_path, f"{SETUP}y = {written}")
+    (found,) = [each for each in program.findings if each.pattern == "Python function"]
+    assert found.rewrite == (f"y = {expected}",)
+    assert found.conditions == conditions
+    same(
+        program, Run(tmp_path, f"{SETUP}y = {expected}", "rewritten"), bool(conditions)
+    )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "lambda r: r[0]",
+        "lambda r: r.max() - r[0]",
+        "lambda r: r.max(axis=0)",
+        "np.sort",
+    ],
+)
+def test_unknown_function_of_rows_gets_an_example(function, tmp_path):
+    program = Run(tmp_path, f"{SETUP}y = np.apply_along_axis({function}, 1, d)")
+    (found,) = [each for each in program.findings if each.pattern == "Python function"]
+    assert found.is_example
+    assert found.rewrite == ("np.max(x, axis=1)",)
+
+
 ALMOST = {
     "no exchange": "for i in range(60):\n    for j in range(59):\n"
     "        if y[j] > y[j + 1]: y[j], y[j + 1] = x[j + 1], x[j]",
