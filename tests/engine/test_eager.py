@@ -303,6 +303,7 @@ for _ in range(40):
         *("np.nanvar(b * x, axis=1)", "np.nanmean(z / z * x, axis=0)"),
         *("np.prod(x * x)", "np.cumsum(b * x)", "np.clip(x, b, c) * b"),
         *("np.average(b * x, axis=0)", "np.linspace(b, c * b, 300)"),
+        *("np.round(h, 2)", "h.round(2)", "np.round(h.view(complex), 2)"),
     ],
 )
 def test_warnings_name_no_file_of_mxnp(call: str, a: Any) -> None:
@@ -313,10 +314,11 @@ def test_warnings_name_no_file_of_mxnp(call: str, a: Any) -> None:
         "b": c * 5e307,
         "z": c - c,
         "u": mxnp.arange(300).astype("u1"),
+        "h": mxnp.array(numpy.full(70_000, 1e307)),
         "x": c[:, None] * 1e3 + c,
     }
     code = compile(call, "<program>", "eval")
-    run_alone(a)
+    run_alone(a, 2 * FLUSHES)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         eval(code, names)

@@ -11,6 +11,7 @@
 #include "python/base/state.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
+#include "python/profile/errstate.h"
 #include "python/record/axes.h"
 #include "python/record/signature.h"
 #include "python/record/source.h"
@@ -346,7 +347,7 @@ static int report_conditions(const struct operation *operation)
     int met = operation->signature->is_silent ? 0 : mx_conditions_met();
     const char *name = core->mx_op_get(operation->op)->name;
     mx_conditions_clear();
-    return PyUFunc_GiveFloatingpointErrors(name, met) < 0 ? -1 : 1;
+    return errstate_report(met, name) < 0 ? -1 : 1;
 }
 
 /* Compute the elements with NumPy's loop after one has met conditions, and report those of

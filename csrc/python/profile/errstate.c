@@ -77,6 +77,21 @@ int errstate_warn(const struct call_site *site, int met, const char *name)
     return 0;
 }
 
+/* Warnings of NumPy's name the innermost frame, which is not the program's inside a function of
+ * mxnp that is written in Python. */
+int errstate_report(int met, const char *name)
+{
+    PyObject *frame = met ? (PyObject *)PyEval_GetFrame() : NULL;
+    int mask = frame && call_site_is_own(call_site_package(frame)) ? errstate_mask() : -1;
+    if (mask == -1)
+        return PyUFunc_GiveFloatingpointErrors(name, met);
+    struct call_site *site = mask < 0 ? NULL : call_site_new();
+    int status = site ? errstate_warn(site, met & mask, name) : -1;
+    if (site)
+        call_site_free(site);
+    return status;
+}
+
 int errstate_load(PyObject *numpy)
 {
     PyObject *umath = PyImport_ImportModule("numpy._core.umath");

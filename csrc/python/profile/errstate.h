@@ -11,4 +11,8 @@ int errstate_mask(void);
  * exception set. */
 int errstate_warn(const struct call_site *site, int met, const char *name);
 
+/* Report the conditions that a loop met, as NumPy does after its loop.  Return 0, or -1 if
+ * NumPy turns one into an exception. */
+int errstate_report(int met, const char *name);
+
 int errstate_load(PyObject *numpy); /* -1 with an exception set */
