@@ -19,7 +19,6 @@ from .statistics import divide_by_counts, finish_deviation, finish_variance
 
 _add, _multiply = named(numpy.add), named(numpy.multiply)
 _isnan = named(numpy.isnan)
-_square = named(numpy.square)
 
 
 def _fill_nan(a: Any, value: float) -> tuple[Any, Any]:
@@ -75,7 +74,8 @@ def _nanmean(
         return NotImplemented
     total, count = _sum_and_count(is_nan, filled, axis, keepdims)
     del is_nan, filled  # temporaries that are released need no memory
-    return finish(divide_by_counts(total, count))
+    with numpy.errstate(invalid="ignore", divide="ignore"):  # as NumPy
+        return finish(divide_by_counts(total, count))
 
 
 def _variance(
@@ -99,7 +99,9 @@ def _variance(
     mean = divide_by_counts(*_sum_and_count(is_nan, filled, axis, keepdims=True))
     if mean is NotImplemented:
         return NotImplemented
-    squares = _square(_bridge.select(is_nan, a.dtype.type(0), filled - mean))
+    deviations = _bridge.select(is_nan, a.dtype.type(0), filled - mean)
+    squares = _multiply(deviations, deviations)
+    del deviations
     total, count = _sum_and_count(is_nan, squares, axis, keepdims)
     del is_nan, filled, squares  # temporaries that are released need no memory
     return divide_by_counts(total, count - ddof)

@@ -70,6 +70,24 @@ def can_hold_reduced(
     return can_hold(out, find_reduced_shape(a.shape, axes, keeps_dims), dtype)
 
 
+def returns_number(a: Any, axis: Any, out: Any, keepdims: Any) -> bool:
+    """Return whether the reduction of an array is a scalar, which is read at once."""
+    is_whole = find_axes(axis, a.ndim) == (1 << a.ndim) - 1
+    is_scalar = out is None and read_keepdims(keepdims) is False
+    return is_whole and is_scalar and not _bridge.get_setting(_bridge.FAST)
+
+
+def compute_finite(compute: Callable[[], Any]) -> Any:
+    """Return a number, or NotImplemented if NumPy has to compute it and to warn."""
+    if numpy.geterr()["under"] != "ignore":
+        return NotImplemented
+    with numpy.errstate(all="ignore"):
+        result = compute()
+    if result is NotImplemented or not numpy.isfinite(result):
+        return NotImplemented
+    return result
+
+
 # -- Reduction by a ufunc --------------------------------------------------------------
 
 
@@ -189,9 +207,7 @@ def _is_in_other_order(
     if type(a) is not ndarray or a.dtype.kind not in "fc":
         return False
     is_other = op is _multiply or (op is _add and type(where) is ndarray)
-    is_whole = axis is None or a.ndim == 1
-    is_scalar = out is None and not keepdims and not _bridge.get_setting(_bridge.FAST)
-    return is_other and is_whole and is_scalar
+    return is_other and returns_number(a, axis, out, keepdims)
 
 
 def _reduce_and_finish(
@@ -214,13 +230,7 @@ def _reduce_and_finish(
     arguments = op, a, axis, dtype, out, keepdims, initial, where
     if not _is_in_other_order(op, a, axis, out, keepdims, where):
         return finish(reduce(*arguments), out)
-    if numpy.geterr()["under"] != "ignore":
-        return NotImplemented
-    with numpy.errstate(all="ignore"):
-        result = finish(reduce(*arguments))
-    if result is NotImplemented or not numpy.isfinite(result):
-        return NotImplemented
-    return result
+    return compute_finite(lambda: finish(reduce(*arguments)))
 
 
 def sum_or_product(

@@ -16,7 +16,14 @@ from mxnp._engine.devices import prefers_gpu
 from mxnp._namespace.ordinary import NO_VALUE
 
 from .arguments import find_axes, is_core_dtype
-from .reductions import can_hold_reduced, finish, is_bfloat16, reduce_by
+from .reductions import (
+    can_hold_reduced,
+    compute_finite,
+    finish,
+    is_bfloat16,
+    reduce_by,
+    returns_number,
+)
 
 _add, _divide = named(numpy.add), named(numpy.true_divide)
 _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
@@ -24,6 +31,7 @@ _logical_or = named(numpy.logical_or)
 _square, _sqrt = named(numpy.square), named(numpy.sqrt)
 _multiply, _rint = named(numpy.multiply), named(numpy.rint)
 
+_VARIANCE_PARAMETERS = "axis", "dtype", "out", "ddof", "keepdims"
 _EXACT_POWERS = 22  # powers of ten to this one are floats
 SAMPLE = 1024  # elements whose mean is near that of all, which is a power of two
 
@@ -83,6 +91,14 @@ def _average(a: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
     return divide_by_counts(total, _count_elements(a, axis, keepdims, where))
 
 
+def _leave_warnings(compute: Callable[[], Any], dtype: numpy.dtype[Any]) -> Any:
+    """Compute a number; return NotImplemented if NumPy divides complex infinities.
+
+    NumPy divides a sum by a count as scalars, whose warnings have their own texts.
+    """
+    return compute_finite(compute) if dtype.kind == "c" else compute()
+
+
 def _mean(
     a: Any,
     axis: Any = None,
@@ -96,12 +112,19 @@ def _mean(
         return NotImplemented
     is_half = dtype is None and a.dtype == numpy.float16
     wanted = a.dtype if is_half else _mean_dtype(a, dtype)
+    if out is not None and (is_half or wanted.kind == "c"):
+        return NotImplemented  # NumPy rounds the sum to float16, too
     if not can_hold_reduced(out, a, axis, keepdims, wanted):
         return NotImplemented
-    result = _average(a, axis, dtype, keepdims, where)
-    if is_half and result is not NotImplemented:
-        result = result.astype(a.dtype)
-    return finish(result, out)
+
+    def compute() -> Any:
+        result = _average(a, axis, dtype, keepdims, where)
+        if is_half and result is not NotImplemented:
+            result = result.astype(a.dtype)
+        return finish(result, out)
+
+    is_number = returns_number(a, axis, out, keepdims)
+    return _leave_warnings(compute, wanted) if is_number else compute()
 
 
 def _sums_in_float64(a: Any) -> bool:
@@ -206,9 +229,7 @@ def _variance_in_two_passes(
     if deviations.dtype != mean.dtype:
         deviations = deviations.astype(mean.dtype)
     if deviations.dtype.kind == "c":
-        real, imag = deviations.real, deviations.imag
-        squares = real * real + imag * imag
-        del real, imag
+        squares = _square(deviations.real) + _square(deviations.imag)
     else:
         squares = _square(deviations)
     total = reduce_by(_add, squares, axis, keepdims=keepdims, where=where)
@@ -231,8 +252,18 @@ def finish_variance(variance: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(variance)
     def finished(a: Any, *args: Any, **kwargs: Any) -> Any:
-        out = args[2] if len(args) > 2 else kwargs.get("out")
-        return finish(variance(a, *args, **kwargs), out)
+        given = dict(zip(_VARIANCE_PARAMETERS, args, strict=False), **kwargs)
+        out, keepdims = given.get("out"), given.get("keepdims", False)
+
+        def compute() -> Any:
+            return finish(variance(a, *args, **kwargs), out)
+
+        is_number = (
+            type(a) is ndarray
+            and "where" not in kwargs  # NumPy warns of elements that it excludes
+            and returns_number(a, given.get("axis"), out, keepdims)
+        )
+        return _leave_warnings(compute, a.dtype) if is_number else compute()
 
     return finished
 

@@ -586,6 +586,14 @@ def test_expressions(expression: str, xp: Library) -> Any:
     return outcome(eval, expression, names)
 
 
+@pytest.mark.parametrize("axis", [None, 0])
+def test_means_of_float16_in_an_array_overflow(axis: int | None, xp: Library) -> Any:
+    """NumPy writes the sum to `out`, too, in which it is rounded to float16."""
+    x = xp.ones((300_000, 1), "f2")
+    with numpy.errstate(over="ignore"):
+        return x.mean(axis=axis, out=xp.zeros((1,) if axis == 0 else (), "f2"))
+
+
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["cumsum", "cumprod", "maximum", "minimum"])
