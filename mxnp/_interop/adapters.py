@@ -209,6 +209,13 @@ def _adapt_polars(dependencies: Any) -> None:
     dependencies._might_be = _might_be
 
 
+def _adapt_scipy_spectra(spectral: Any) -> None:
+    """Convert the signals of `csd`, which compares them after it has converted one."""
+    if sys.version_info < (3, 12):  # later, the door converts them
+        spectral.csd = csd = Function(spectral.csd, adopts=False)
+        csd.__module__ = spectral.__name__  # pickles name it
+
+
 def _adapt_torch(collate: Any) -> None:
     """Convert mxnp arrays in a DataLoader without batches. It compares class names."""
     _pass_numpy_arrays(collate, "default_convert")
@@ -292,6 +299,7 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "pandas.core.arrays.numpy_": _adapt_pandas,
     "polars._dependencies": _adapt_polars,
     "polars.dependencies": _adapt_polars,
+    "scipy.signal._spectral_py": _adapt_scipy_spectra,
     "threadpoolctl": _adapt_threadpoolctl,
     "torch._weights_only_unpickler": _adapt_torch_pickles,
     "torch.utils.data._utils.collate": _adapt_torch,

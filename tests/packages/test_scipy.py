@@ -1100,3 +1100,23 @@ def test_programs_divide_calls_of_packages(code, said, settings):
     end = end_of("-m", "mxnp", "-c", PROGRAM + code,
                  **{"MXNP_NUM_THREADS": "3", **settings})  # fmt: skip
     assert (end.status, end.out.strip()) == (0, said), end.err
+
+
+# -- Signals that are compared ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["welch", "csd", "coherence"])
+def test_spectra_of_one_signal_have_the_same_bits(name):
+    """SciPy transforms a signal once if `y is x` holds after it has converted one."""
+    x = np.random.default_rng(1).random(25_600)
+    one, other = (
+        getattr(signal, name)(*[a] * (1 if name == "welch" else 2))
+        for a in (x, mxnp.array(x))
+    )
+    assert [np.asarray(each).tobytes() for each in other] == [
+        each.tobytes() for each in one
+    ]
+
+
+def test_spectra_are_pickled_by_name():
+    assert pickle.loads(pickle.dumps(signal.csd)) is signal.csd
