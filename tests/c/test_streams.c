@@ -1,10 +1,12 @@
 /* test_streams.c -- draws have the same bits and end in the same state, however many threads
- * draw. Results have their exact size, so the sanitizers find each access beyond their end. */
-#include <string.h>
+ * draw. Results have their exact size, so the sanitizers find each access beyond their end.
+ *
+ * It includes the tested file to enter the section in which one thread joins. */
+#include "../../csrc/draws/streams.c"
+
+#include <stdlib.h>
 
 #include "check.h"
-#include "cpu/threads/thread_pool.h"
-#include "draws/streams.h"
 
 struct result {
     struct mx_generator_state state;
@@ -61,10 +63,30 @@ static void check(const char *sampler, size_t itemsize, int generator, size_t n)
     free(one.numbers);
 }
 
+/* One thread at a time joins, and only the next chunk. */
+static void check_section(void)
+{
+#ifdef MX_SAMPLERS
+    struct job job = {.n_joined = 3};
+    CHECK(!enter_chunk(&job, 2) && !enter_chunk(&job, 4));
+    CHECK(enter_chunk(&job, 3));
+    CHECK(!enter_chunk(&job, 3));
+    atomic_store(&job.n_joined, 4); /* as join_chunk() leaves the section */
+    CHECK(!enter_chunk(&job, 4));
+    atomic_store(&job.is_joining, false);
+    CHECK(enter_chunk(&job, 4));
+    atomic_store(&job.is_joining, false);
+    atomic_store(&job.is_done, true);
+    CHECK(!enter_chunk(&job, 4));
+    CHECK(!atomic_load(&job.is_joining));
+#endif
+}
+
 int main(void)
 {
     if (mx_streams_find("normal") < 0)
         return 0; /* a build without NumPy's samplers */
+    check_section();
     static const struct {
         const char *sampler;
         size_t itemsize;
