@@ -63,6 +63,8 @@ NUMBERS = [
     *(getattr(numpy, kind)(v) for kind in KINDS.split() for v in (0, 1, 3)),
     *(numpy.float64(v) for v in (-0.0, 0.3, -2.7, 1e300, numpy.nan, numpy.inf)),
     *(numpy.float32(v) for v in (-0.0, 0.3, -2.7, 1e30, numpy.nan, numpy.inf)),
+    *(numpy.complex128(v) for v in (0.13191368791 - 0.94283207275j, -22.6 + 0.353j)),
+    *(numpy.complex64(v) for v in (0.2087229 + 0.011081782j, 5.637234 - 9.531998j)),
     *(0, 1, -7, 2**62, 2**63, 2**70, True, 0.7, -0.0, float("inf"), 2 + 3j),
 ]
 PAIRS = [(a, b) for a in NUMBERS for b in NUMBERS]

@@ -371,14 +371,16 @@ static int compute_all(struct operation *operation, char *out, const npy_intp *s
                : compute_and_report(operation, out, strides);
 }
 
-/* Compute a new scalar.  As NumPy does, call its loop with strides of zero. */
+/* Compute a new scalar.  NumPy's loops for complex numbers choose their instructions by the
+ * stride of the result: it is zero for one input, and that of an array for two. */
 static int compute_scalar(struct operation *operation, PyObject **result)
 {
-    const npy_intp strides[MOST_NDIM] = {0};
+    int row = operation->signature->out[0];
+    const npy_intp strides[MOST_NDIM] = {operation->nin == 1 ? 0 : dtype_itemsizes[row]};
     _Alignas(16) char value[16];
     if (compute_all(operation, value, strides) < 0)
         return -1;
-    *result = scalars_new(operation->signature->out[0], value);
+    *result = scalars_new(row, value);
     return *result ? 1 : -1;
 }
 
