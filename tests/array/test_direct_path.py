@@ -6,6 +6,7 @@ docs/design/14-small-arrays.md.
 
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 import random
@@ -95,6 +96,18 @@ def test_ufuncs_of_numbers(name: str) -> None:
     for args in calls:
         is_other = name == "expm1" and isinstance(args[0], (complex, numpy.complex64))
         assert is_other or outcome(own, *args) == outcome(numpys, *args), args
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_ufuncs_of_arrays_without_axes(name: str) -> None:
+    numpys, own = getattr(numpy, name), getattr(mxnp, name)
+    numbers = [x for x in NUMBERS if isinstance(x, numpy.inexact)]
+    for args in itertools.pairwise(numbers):
+        one, other = (
+            outcome(function, *map(xp.array, args[: numpys.nin]))
+            for xp, function in ((numpy, numpys), (mxnp, own))
+        )
+        assert one == other, args
 
 
 @pytest.mark.parametrize("kind", [list, tuple])
