@@ -80,6 +80,43 @@ def test_results_in_arrays_with_gaps(dtype: str) -> None:
             assert numpy.array_equal(numpy.asarray(ours), numpys)
 
 
+HALVES = slice(None, None, 2)
+ONE: dict[str, tuple[tuple[int, ...], Any]] = {
+    "one": ((1,), slice(None)),
+    "one of two": ((2,), slice(None, None, -2)),
+    "one in rows": ((1, 1), slice(None)),
+}
+RUNS: dict[str, tuple[tuple[int, ...], Any]] = {
+    "row": ((8,), HALVES),
+    "rows": ((4, 8), (slice(None), HALVES)),
+    "gaps": ((8, 8), (HALVES, HALVES)),
+    "many gaps": ((300, 300), (HALVES, HALVES)),
+}
+
+
+@pytest.mark.skipif(ON_GPU, reason="a GPU rounds them in another way")
+@pytest.mark.parametrize(
+    ("name", "dtype", "view"),
+    [
+        *itertools.product(["exp", "cbrt"], ["f4", "f8"], ONE),
+        *itertools.product(["square", "multiply"], ["f8", "c8", "c16"], ONE | RUNS),
+    ],
+)
+def test_results_over_an_input(name: str, dtype: str, view: str) -> None:
+    """NumPy's loops choose their instructions by the strides, and round differently."""
+    shape, key = (ONE | RUNS)[view]
+    nin = getattr(numpy, name).nin
+    for seed in range(20):
+        results = []
+        for np in (numpy, mxnp):
+            given = [np.array(numbers(shape, dtype, 2 * seed + i))[key] for i in (0, 1)]
+            to = np.zeros(shape, dtype)[key]
+            function = getattr(np, name)
+            results.append([function(*given[:nin], out=out) for out in (to, given[0])])
+        for ours, numpys in zip(results[1], results[0], strict=True):
+            assert_same_bits(ours, numpys)
+
+
 def test_warnings() -> None:
     found = []
     for np in (numpy, mxnp):

@@ -149,17 +149,10 @@ static bool cast_array(struct input *input, int row, int number)
     return true;
 }
 
-/* Check for the operations of arithmetic.  NumPy reports all conditions that their loops meet,
- * and results that are real numbers do not depend on the strides. */
-static bool is_arithmetic(int op)
-{
-    return op == MX_OP_add || op == MX_OP_subtract || op == MX_OP_multiply ||
-           op == MX_OP_divide || op == MX_OP_square || op == MX_OP_sqrt;
-}
-
 static bool is_real_arithmetic(const struct operation *operation)
 {
-    return is_arithmetic(operation->op) && !dtype_is_complex(operation->signature->out[0]);
+    return signature_is_arithmetic(operation->op) &&
+           !dtype_is_complex(operation->signature->out[0]);
 }
 
 /* Bring an input into the dtype of the loop and the shape of the result. */
@@ -523,11 +516,14 @@ int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *ou
     view.ndim = operation.ndim;
     memcpy(view.shape, operation.shape, sizeof operation.shape);
     memcpy(view.strides, PyArray_STRIDES(to), (size_t)view.ndim * sizeof *view.strides);
+    bool is_run = operation.is_flat && is_one_run(&operation, view.strides);
+    if (signature_asks_iterator(operation.signature, op, operation.size, is_run))
+        return 0;
     enum overlap overlap = find_overlap(&operation, &view);
     int status;
     if (overlap == APART)
         status = elementwise_compute(&operation, view.data, view.strides);
-    else if (overlap == SAME_ELEMENTS && is_arithmetic(op))
+    else if (overlap == SAME_ELEMENTS && signature_is_arithmetic(op))
         status = compute_over(&operation, &view);
     else
         status = compute_apart(&operation, &view);

@@ -207,6 +207,10 @@ static int call_record(int op, PyObject *const *inputs, int nin, PyObject *const
      * so on, whose last bits differ.  Whether it does depends on NumPy's iterator. */
     if (op == MX_OP_power && is_partly_broadcast(&call.inputs[1], &call.shape))
         return 0;
+    if (outs && outs[0] && is_array(outs[0]) && !settings_use_gpu() &&
+        signature_asks_iterator(call.signature, op, shape_size(&call.shape),
+                                PyArray_ISONESEGMENT(np_array_of(outs[0]))))
+        return 0;
     return record_read_call(&call, outs, results);
 }
 

@@ -161,3 +161,20 @@ int signature_op(PyObject *ufunc)
             return op;
     return MX_NO_OP;
 }
+
+/* -- Last bits --------------------------------------------------------------------- */
+
+bool signature_is_arithmetic(int op)
+{
+    return op == MX_OP_add || op == MX_OP_subtract || op == MX_OP_multiply ||
+           op == MX_OP_divide || op == MX_OP_square || op == MX_OP_sqrt;
+}
+
+bool signature_asks_iterator(const struct signature *signature, int op, npy_intp size,
+                             bool is_run)
+{
+    int row = signature->out[0];
+    if (dtype_is_complex(row))
+        return size == 1 || (op == MX_OP_square && !is_run);
+    return size == 1 && row >= ROW_float16 && !signature_is_arithmetic(op);
+}

@@ -35,3 +35,13 @@ const struct mx_loop *signature_uniform(struct uniform_loops *loops, int row);
 int signature_op(PyObject *ufunc);
 
 int signature_load(PyObject *numpy); /* -1 with an exception set */
+
+/* Check for the operations of arithmetic.  NumPy reports all conditions that their loops meet,
+ * and results that are real numbers do not depend on the strides. */
+bool signature_is_arithmetic(int op);
+
+/* Check whether results have other last bits in an array of the program than in a new one.
+ * NumPy's iterator passes strides of its own there, for one element and for several runs.  By
+ * the strides, loops for complex numbers and transcendental functions choose instructions. */
+bool signature_asks_iterator(const struct signature *signature, int op, npy_intp size,
+                             bool is_run);
