@@ -326,3 +326,14 @@ def test_warnings_name_no_file_of_mxnp(call: str, a: Any) -> None:
     assert caught
     own = str(Path(mxnp.__file__).parent)
     assert not [w for w in caught if w.filename.startswith(own)]
+
+
+def test_conditions_that_are_ignored_inside_mxnp_do_not_warn(a: Any) -> None:
+    h = mxnp.array(numpy.full(70_000, 1e307))
+    run_alone(a, 2 * FLUSHES)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with numpy.errstate(over="ignore"):
+            mxnp.round(h, 2)
+        mxnp.synchronize()
+    assert not caught
