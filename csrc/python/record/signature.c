@@ -175,6 +175,7 @@ bool signature_asks_iterator(const struct signature *signature, int op, npy_intp
 {
     int row = signature->out[0];
     if (dtype_is_complex(row))
-        return size == 1 || (op == MX_OP_square && !is_run);
+        return (op == MX_OP_square && !is_run) ||
+               (size == 1 && (op == MX_OP_square || op == MX_OP_multiply));
     return size == 1 && row >= ROW_float16 && !signature_is_arithmetic(op);
 }
