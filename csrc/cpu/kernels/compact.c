@@ -158,36 +158,37 @@ void mx_compact_write(const struct mx_compaction *c, const char *from, int items
 
 /* -- Copying back ------------------------------------------------------------------- */
 
-/* Each element of a word is written, with its own value unless the mask is true. */
-#define EXPAND(type)                                                      \
-    static void expand_##type(void *job, size_t chunk, int thread)        \
-    {                                                                     \
-        (void)thread;                                                     \
-        const struct job *j = job;                                        \
-        const uint8_t *mask = j->compaction->mask;                        \
-        const type *from = (const type *)(const void *)j->from;           \
-        type *to = (type *)(void *)j->to;                                 \
-        intptr_t i = begin_of(chunk), n = end_of(j->compaction, chunk);   \
-        intptr_t k = j->compaction->begins[chunk];                        \
-        const intptr_t end = j->compaction->begins[chunk + 1];            \
-        for (; i + WORD <= n && k + WORD <= end; i += WORD) {             \
-            uint64_t word;                                                \
-            memcpy(&word, mask + i, sizeof word);                         \
-            if (word == 0)                                                \
-                continue;                                                 \
-            if (word == ALL_TRUE) {                                       \
-                memcpy(to + i, from + k, WORD * sizeof(type));            \
-                k += WORD;                                                \
-                continue;                                                 \
-            }                                                             \
-            for (int b = 0; b < WORD; b++) {                              \
-                to[i + b] = pick_##type(mask[i + b], from[k], to[i + b]); \
-                k += mask[i + b] != 0;                                    \
-            }                                                             \
-        }                                                                 \
-        for (; i < n && k < end; i++)                                     \
-            if (mask[i] != 0)                                             \
-                to[i] = from[k++];                                        \
+/* Other code may write the elements where the mask is false meanwhile, so they are not written,
+ * not even with their own values. */
+#define EXPAND(type)                                                              \
+    static void expand_##type(void *job, size_t chunk, int thread)                \
+    {                                                                             \
+        (void)thread;                                                             \
+        const struct job *j = job;                                                \
+        const uint8_t *mask = j->compaction->mask;                                \
+        const type *from = (const type *)(const void *)j->from;                   \
+        type *to = (type *)(void *)j->to, nowhere;                                \
+        intptr_t i = begin_of(chunk), n = end_of(j->compaction, chunk);           \
+        intptr_t k = j->compaction->begins[chunk];                                \
+        const intptr_t end = j->compaction->begins[chunk + 1];                    \
+        for (; i + WORD <= n && k + WORD <= end; i += WORD) {                     \
+            uint64_t word;                                                        \
+            memcpy(&word, mask + i, sizeof word);                                 \
+            if (word == 0)                                                        \
+                continue;                                                         \
+            if (word == ALL_TRUE) {                                               \
+                memcpy(to + i, from + k, WORD * sizeof(type));                    \
+                k += WORD;                                                        \
+                continue;                                                         \
+            }                                                                     \
+            for (int b = 0; b < WORD; b++) {                                      \
+                *(type *)pick_place(mask[i + b], to + i + b, &nowhere) = from[k]; \
+                k += mask[i + b] != 0;                                            \
+            }                                                                     \
+        }                                                                         \
+        for (; i < n && k < end; i++)                                             \
+            if (mask[i] != 0)                                                     \
+                to[i] = from[k++];                                                \
     }
 
 EXPAND(uint8_t)

@@ -98,15 +98,15 @@ static bool is_any_true(const uint8_t *mask)
 
 /* `a[mask] = x` in place.  Where few elements are chosen, most runs stay as they are, and their
  * memory is not touched. */
-#define FILL(type)                                                                      \
-    static void fill_##type(const uint8_t *is_x, type x, char *y, intptr_t n)           \
-    {                                                                                   \
-        for (; n >= RUN; n -= RUN, is_x += RUN, y += RUN * sizeof(type))                \
-            if (is_any_true(is_x))                                                      \
-                EACH(RUN)                                                               \
-        AT(type, y, sizeof(type)) = pick_##type(is_x[i], x, AT(type, y, sizeof(type))); \
-        EACH(n)                                                                         \
-        AT(type, y, sizeof(type)) = pick_##type(is_x[i], x, AT(type, y, sizeof(type))); \
+#define FILL(type)                                                              \
+    static void fill_##type(const uint8_t *is_x, type x, char *y, intptr_t n)   \
+    {                                                                           \
+        const intptr_t size = sizeof(type);                                     \
+        for (; n >= RUN; n -= RUN, is_x += RUN, y += RUN * size)                \
+            if (is_any_true(is_x))                                              \
+                EACH(RUN)                                                       \
+        AT(type, y, size) = pick_##type(is_x[i], x, AT(type, y, size));         \
+        EACH(n) AT(type, y, size) = pick_##type(is_x[i], x, AT(type, y, size)); \
     }
 SIZES(FILL)
 

@@ -1,5 +1,5 @@
 #pragma once
-/* pick.h -- chooses one of two elements by a mask, without a branch.
+/* pick.h -- chooses one of two elements, or of two places, by a mask, without a branch.
  *
  * From `?:` compilers make branches, which are slow if the conditions follow no pattern.
  */
@@ -24,4 +24,10 @@ static inline uint128 pick_uint128(uint8_t is_x, uint128 x, uint128 y)
 {
     return (uint128){{pick_uint64_t(is_x, x.parts[0], y.parts[0]),
                       pick_uint64_t(is_x, x.parts[1], y.parts[1])}};
+}
+
+static inline void *pick_place(uint8_t is_x, void *x, void *y)
+{
+    uintptr_t mask = (uintptr_t)0 - (uintptr_t)(is_x != 0);
+    return (void *)(((uintptr_t)x & mask) | ((uintptr_t)y & ~mask));
 }

@@ -6,7 +6,6 @@
 #include "python/access/update.h"
 #include "python/access/vectors.h"
 #include "python/base/refusal.h"
-#include "python/base/settings.h"
 #include "python/convert/convert.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
@@ -148,7 +147,7 @@ static int put_recorded(PyObject *a, const struct access *access, PyObject *valu
     bool is_large = queue_accepts(a) || (is_array(value) && queue_accepts(value));
     if (is_large && access->kind == ACCESS_MASK) {
         status = call_masked_fill(a, access->key, value);
-        if (status == 0 && is_array(value) && !settings_use_gpu())
+        if (status == 0 && selection_may_put(a, value))
             return 0; /* positions of the elements would take longer: see put_item() */
     } else if (is_large && access_is_basic(access))
         status = record_view(a, access->key, value);

@@ -2,6 +2,7 @@
  * is computed, so the selection is not recorded. */
 #include "python/access/selection.h"
 #include "python/base/device.h"
+#include "python/base/settings.h"
 #include "python/convert/convert.h"
 #include "python/direct/recycle.h"
 #include "python/profile/profile.h"
@@ -154,6 +155,15 @@ static bool fits_mask(const PyArrayObject *to, const PyArrayObject *mask,
            PyArray_NDIM(mask) == PyArray_NDIM(to) && PyArray_SAMESHAPE(mask, to) &&
            PyArray_ISCARRAY(to) && PyArray_ISCARRAY_RO(mask) && PyArray_ISCARRAY_RO(from) &&
            are_apart(extent, extent_of_array(mask)) && are_apart(extent, extent_of_array(from));
+}
+
+bool selection_may_put(PyObject *a, PyObject *values)
+{
+    if (settings_use_gpu() || !is_array(values))
+        return false;
+    const PyArrayObject *to = np_array_of(a), *from = np_array_of(values);
+    return PyArray_NDIM(from) == 1 && PyArray_DESCR(from) == PyArray_DESCR(to) &&
+           PyArray_ISCARRAY(to) && PyArray_IS_C_CONTIGUOUS(from);
 }
 
 int selection_put(PyObject *np_array, PyObject *mask, PyObject *values)

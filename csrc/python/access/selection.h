@@ -10,6 +10,9 @@ int selection_take(PyObject *a, PyObject *mask, PyObject **out);
  * of NumPy.  Return 1, 0 if NumPy has to assign, or -1 with an exception set. */
 int selection_put(PyObject *np_array, PyObject *mask, PyObject *values);
 
+/* Check whether selection_put() may take arrays of mxnp, with a mask of the shape of `a`. */
+bool selection_may_put(PyObject *a, PyObject *values);
+
 /* Return a new reference to the positions in a flat mask that is large and in C order, or NULL,
  * with or without an exception set. */
 PyObject *selection_positions(PyObject *mask);

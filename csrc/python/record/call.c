@@ -296,7 +296,10 @@ static PyObject *call_choose(PyObject *module, PyObject *args)
     PyObject *inputs[3], *out = NULL;
     if (!PyArg_ParseTuple(args, "OOO|O", &inputs[0], &inputs[1], &inputs[2], &out))
         return NULL;
-    int row = read_three(&call, inputs) ? promote(&call.inputs[1], &call.inputs[2]) : -1;
+    /* The loop writes all elements, and other code may write those that are not chosen. */
+    bool is_apart = !out || (is_array(out) && !record_is_shared(out));
+    int row =
+        is_apart && read_three(&call, inputs) ? promote(&call.inputs[1], &call.inputs[2]) : -1;
     if (row < 0)
         return call_refuse();
     struct signature signature = {
@@ -344,7 +347,8 @@ int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value)
     if (!read_three(&call, inputs) || all[0].code != ROW_bool || !all[1].scalar ||
         PyArray_NDIM(all[0].np_array) != PyArray_NDIM(all[2].np_array) ||
         !PyArray_SAMESHAPE(all[0].np_array, all[2].np_array) ||
-        record_collides(&all[2], &all[0]) || !source_fits(&all[1], all[2].code))
+        record_collides(&all[2], &all[0]) || !source_fits(&all[1], all[2].code) ||
+        record_is_shared(a)) /* the loop writes all elements: see call_choose() */
         return 0;
     signed char row = (signed char)all[2].code;
     struct signature signature = {
