@@ -1,10 +1,11 @@
-/* pool.c -- page-aligned blocks of memory, cached for later requests of the same size.
+/* pool.c -- page-aligned blocks of memory, cached for later requests of about the same size.
  *
  * Mapping memory is cheap, but its first use is not: each page costs a fault, which takes
  * longer than an addition over the page.  Blocks are therefore reused.  The block that was
  * freed last is reused first, as it is most likely still in the processor's cache.
  *
- * There are eight size classes for each power of two, so a block wastes at most an eighth.
+ * There are eight size classes for each power of two, so a new block wastes at most an eighth,
+ * and a cached one at most half of the request.
  */
 #include "memory/pool.h"
 
