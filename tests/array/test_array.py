@@ -905,7 +905,7 @@ def test_text_files(xp: Library, layout: str, dtype: str, tmp_path: Path) -> Any
     text = io.StringIO()
     written = outcome(xp.savetxt, text, a)
     read = outcome(xp.loadtxt, io.StringIO(text.getvalue())) if a.size else None
-    return path.read_text(), written, text.getvalue(), read
+    return path.read_text(encoding="utf-8"), written, text.getvalue(), read
 
 
 # -- printing ------------------------------------------------------------------------

@@ -437,7 +437,7 @@ def test_reports_count_every_operation(tmp_path: Any) -> None:
     end = end_of(*command, MXNP_THRESHOLD="")
     assert end.status == 0, end.err
     calls: dict[int, int] = {}
-    for row in json.loads(report.read_text())["rows"]:
+    for row in json.loads(report.read_text(encoding="utf-8"))["rows"]:
         calls[row["line"]] = calls.get(row["line"], 0) + row["calls"]
     expected = {first + i: 10 for i in range(len(statements))}
     expected[first + statements.index("[x for x in a]")] = 50

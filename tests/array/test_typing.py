@@ -108,7 +108,9 @@ def test_mistakes_are_found_and_nothing_else(output):
 
 def test_every_own_name_has_a_type():
     names = set()
-    for node in ast.parse(Path(mxnp.__file__).with_suffix(".pyi").read_text()).body:
+    for node in ast.parse(
+        Path(mxnp.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    ).body:
         if isinstance(node, ast.ImportFrom):
             names |= {each.asname for each in node.names}
         elif isinstance(node, ast.AnnAssign):

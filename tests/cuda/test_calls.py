@@ -28,7 +28,7 @@ pytestmark = [
 N = 50_000
 HALF = 8 << 20  # HALF_BYTES of csrc/cuda/device.c
 
-API = (ROOT / "csrc/cuda/api.h").read_text()
+API = (ROOT / "csrc/cuda/api.h").read_text(encoding="utf-8")
 FUNCTIONS = re.findall(r"X\(int, (cu\w+)", API)
 
 

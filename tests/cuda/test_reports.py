@@ -40,13 +40,13 @@ def run(*args: str) -> str:
 def test_a_page_has_the_time_on_the_gpu(program: str, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert run("--report=html", str(page), program) == "True\n"
-    assert '<i class="key gpu"></i>GPU' in page.read_text()
+    assert '<i class="key gpu"></i>GPU' in page.read_text(encoding="utf-8")
 
 
 def test_the_sums_have_the_time_on_the_gpu(program: str, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     run("--report=json", str(file), program)
-    report = json.loads(file.read_text())
+    report = json.loads(file.read_text(encoding="utf-8"))
     on_gpu = [row for row in report["rows"] if row["backend"] == "cuda"]
     assert {row["operation"] for row in on_gpu} >= {"add", "sqrt"}
     assert report["total"]["gpu"] == pytest.approx(sum(r["seconds"] for r in on_gpu))

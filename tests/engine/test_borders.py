@@ -225,7 +225,7 @@ IN_BYTES = ("PART_BYTES", "SHARED_FROM")
 @cache
 def constant(path: str, name: str) -> int:
     """Return a constant of a source file, in C or in Python."""
-    text = (SOURCES / path).read_text()
+    text = (SOURCES / path).read_text(encoding="utf-8")
     found = re.search(rf"^(?:#define )?{name}(?: =)? +(.+?) *(?:/\*|#|$)", text, re.M)
     assert found, (path, name)
     return int(eval(re.sub(r"\((?:size_t|intptr_t|npy_intp)\)", "", found[1])))

@@ -44,7 +44,9 @@ def test_casts_are_those_of_the_table(library: Any, source: str, target: str) ->
 
 def conversions(path: Any) -> dict[str, set[str]]:
     """Return the integers that the functions of a listing convert floats to."""
-    functions = re.split(r"^_?(float\d+_to_\w+):", path.read_text(), flags=re.M)
+    functions = re.split(
+        r"^_?(float\d+_to_\w+):", path.read_text(encoding="utf-8"), flags=re.M
+    )
     found = {}
     for name, text in zip(functions[1::2], functions[2::2], strict=True):
         body = text.partition("cfi_endproc")[0]

@@ -108,11 +108,13 @@ def test_only_one_module_reads_variables():
     reads = {
         path.relative_to(ROOT).as_posix()
         for path in sources
-        if re.search(r"(getenv|environ)\b[^\n]*MXNP_", path.read_text())
+        if re.search(r"(getenv|environ)\b[^\n]*MXNP_", path.read_text(encoding="utf-8"))
     }
     assert reads == {"mxnp/_engine/environment.py"}
     others = {
-        name for p in sources for name in re.findall('"(MXNP_[A-Z_]+)"', p.read_text())
+        name
+        for p in sources
+        for name in re.findall('"(MXNP_[A-Z_]+)"', p.read_text(encoding="utf-8"))
     }
     assert others - {"MXNP_"} <= environment.VARIABLES.keys()
 
@@ -127,7 +129,7 @@ def test_variables_of_the_tests_are_known():
         name
         for path in files
         if path.is_file() and path.name != "test_environment.py"
-        for name in re.findall(r"\bMXNP_[A-Z_]+\b", path.read_text())
+        for name in re.findall(r"\bMXNP_[A-Z_]+\b", path.read_text(encoding="utf-8"))
     }
     assert {f"MXNP_{name}" for name in environment._OF_TESTS.split()} <= named
     assert named <= environment._KNOWN
@@ -139,10 +141,12 @@ def test_the_pages_have_the_table():
         f"| `{v.name}` | {v.kind} | {v.default or 'none'} | {v.meaning} | {v.if_wrong} |"
         for v in environment.VARIABLES.values()
     ]
-    page = (ROOT / "docs" / "security.md").read_text()
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     table = page.partition("## Environment variables")[2].partition("\n## ")[0]
     assert re.findall(r"^\| `MXNP.*$", table, re.MULTILINE) == rows
-    settings = (ROOT / "README.md").read_text().partition("## Settings")[2]
+    settings = (
+        (ROOT / "README.md").read_text(encoding="utf-8").partition("## Settings")[2]
+    )
     named = re.findall(r"^\| `(MXNP_\w+)", settings, re.MULTILINE)
     assert named
     assert set(named) <= environment.VARIABLES.keys()

@@ -126,7 +126,7 @@ def test_expression_uses_every_operand(op):
 
 @each_op
 def test_functions_of_the_expressions_are_defined(op):
-    metal = (ROOT / "metal" / "scalar.metal").read_text()
+    metal = (ROOT / "metal" / "scalar.metal").read_text(encoding="utf-8")
     defined = set(re.findall(r"MX_INLINE \w+ (mx_\w+)\(", metal))
     called = set(re.findall(r"(\w+)\(", op.expression))
     assert called <= defined

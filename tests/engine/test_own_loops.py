@@ -288,7 +288,7 @@ def test_logarithms_close_to_1(other: float | None, size: int) -> None:
 
 
 def test_the_table_of_powers() -> None:
-    text = (ROOT / "csrc/cpu/kernels/exponents.c").read_text()
+    text = (ROOT / "csrc/cpu/kernels/exponents.c").read_text(encoding="utf-8")
     rows = re.findall(r"\{(0x3\w+), (-?0x[0-9a-fp.+-]+)\}", text)
     assert len(rows) == 128
     with mpmath.workprec(300):
@@ -301,7 +301,7 @@ def test_the_table_of_powers() -> None:
 
 def test_the_table_of_logarithms() -> None:
     """The first column is near the inverses of the centres of intervals."""
-    text = (ROOT / "csrc/cpu/kernels/logarithms.c").read_text()
+    text = (ROOT / "csrc/cpu/kernels/logarithms.c").read_text(encoding="utf-8")
     rows = re.findall(r"\{(0x1\S+), (-?0x\S+)\}", text)
     assert len(rows) == 128
     with mpmath.workprec(300):
@@ -417,7 +417,7 @@ def test_powers_with_a_single_exponent(name: str, exponent: float) -> None:
 
 def test_the_table_of_logarithms_of_bases() -> None:
     """Rows are inverses of the centres of intervals, rounded, and their logarithms."""
-    text = (ROOT / "csrc/cpu/kernels/powers.c").read_text()
+    text = (ROOT / "csrc/cpu/kernels/powers.c").read_text(encoding="utf-8")
     rows = re.findall(r"\{(0x1\S+), (-?0x\S+), (-?0x\S+)\}", text)
     ends = (numpy.arange(129) << 45) + 0x3FE6955500000000
     ends = ends.astype("i8").view("f8")

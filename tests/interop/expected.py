@@ -22,7 +22,7 @@ BY_NATURE: dict[tuple[str, str], str] = {}
 
 def lines() -> list[str]:
     """Return the lines of the list of known failures."""
-    text = FILE.read_text() if FILE.exists() else ""
+    text = FILE.read_text(encoding="utf-8") if FILE.exists() else ""
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 

@@ -25,7 +25,7 @@ Outcomes = dict[str, tuple[str, str]]  # by test: the outcome, and a failure's m
 def read(file: Path) -> Outcomes:
     """Return the outcome of each test in a file: "crashed" if the test did not end."""
     found: Outcomes = {}
-    for line in file.read_text().splitlines() if file.exists() else ():
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
         outcome, test, *message = json.loads(line)
         found[test] = (outcome if message else "crashed"), "".join(message)
     return found

@@ -74,7 +74,7 @@ def _name(row: str) -> str:
 
 def _rows_so_far() -> dict[str, str]:
     """Return the existing rows by package, for the packages that still have uses."""
-    lines = PAGE.read_text().splitlines() if PAGE.exists() else []
+    lines = PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else []
     names = {runs.package(module)[0].lower() for module in runs.modules()}
     return {_name(line): line for line in lines if _name(line) in names}
 

@@ -40,7 +40,7 @@ def is_installed(module: str) -> bool:
 
 
 def _text(module: str) -> str:
-    return (HERE / "uses" / f"{module}.py").read_text()
+    return (HERE / "uses" / f"{module}.py").read_text(encoding="utf-8")
 
 
 def package(module: str) -> tuple[str, str]:

@@ -54,7 +54,7 @@ def test_surprises_are_new_failures_and_fixed_uses(monkeypatch):
 
 
 def uses_of(module):
-    tree = ast.parse((runs.HERE / "uses" / f"{module}.py").read_text())
+    tree = ast.parse((runs.HERE / "uses" / f"{module}.py").read_text(encoding="utf-8"))
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
@@ -70,7 +70,9 @@ def test_tolerances_name_uses(module):
 
 
 def test_the_extras_name_each_package():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     extras = project["optional-dependencies"]
     extra = project["dependencies"] + extras["interop"] + extras["interop-all"]
     listed = {re.split("[^\\w-]", requirement)[0] for requirement in extra}

@@ -44,7 +44,7 @@ def test_several_gpus(file: Path) -> None:
     assert auto_sizes.read("A", "2") == (1, 2, 3)
     assert auto_sizes.read("B", "2") == (4, 5, 6)
     assert auto_sizes.read("A", "1") is None
-    assert len(json.loads(file.read_text())) == 2
+    assert len(json.loads(file.read_text(encoding="utf-8"))) == 2
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_report(tmp_path: Path) -> None:
     lines: list[str] = []
     assert check.main(str(tmp_path / "report.json"), lines.append)
-    report = json.loads((tmp_path / "report.json").read_text())
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert [
         name
         for name, part in report.items()

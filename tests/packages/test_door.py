@@ -2227,7 +2227,7 @@ found.append(type(f()))
 
 
 def test_names_of_uses():
-    tree = ast.parse(Path(__file__).read_text())
+    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
     names = [each.name for each in tree.body if isinstance(each, ast.FunctionDef)]
     assert len(names) == len(set(names))
 

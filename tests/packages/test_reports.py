@@ -52,7 +52,7 @@ def measured(tmp_path, monkeypatch, compiled):
         path.write_text(textwrap.dedent(text).lstrip())
         names: dict[str, Any] = {"np": np, "N": N, "compiled": compiled}
         linecache.checkcache()
-        code = compile(path.read_text(), str(path), "exec")
+        code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
         with np.profile() as profile:
             exec(code, names)
         assert profile.total.wall == milliseconds / 1000

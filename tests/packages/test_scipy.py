@@ -186,7 +186,7 @@ def test_slow_ufuncs_have_smaller_grains(threads):
 
 
 def test_the_page_has_the_table():
-    page = (ROOT / "docs" / "scipy.md").read_text()
+    page = (ROOT / "docs" / "scipy.md").read_text(encoding="utf-8")
     names = {name for row in ROWS for name in row.names.split()} - {"ufuncs"}
     public = {name for name in NOT_DIVIDED if not name.startswith("_")}
     for name in names | public | {row.module for row in ROWS}:

@@ -71,7 +71,7 @@ def subplots(rows: int = 1, columns: int = 1, **_: Any) -> tuple[Any, Any]:
 
 def resident() -> int:
     """Return the resident memory of the process in bytes."""
-    pages = Path("/proc/self/statm").read_text().split()[1]
+    pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 

@@ -959,7 +959,7 @@ def answers(
     )
     found: Answers = {}
     name = ""
-    for line in log.read_text().splitlines():
+    for line in log.read_text(encoding="utf-8").splitlines():
         said = json.loads(line)
         if said[0] == ATTACK:
             name = said[1]

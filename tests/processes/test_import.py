@@ -84,7 +84,7 @@ def test_the_collector_does_not_look_at_what_is_loaded(
     program.write_text(
         "import sitecustomize; print(max(sitecustomize.seen, default=0))"
     )
-    (package / "mxnp.py").write_text(program.read_text())
+    (package / "mxnp.py").write_text(program.read_text(encoding="utf-8"))
     end = end_of("-m", module, program, PYTHONPATH=str(tmp_path))
     assert end.status == 0, end.err
     assert int(end.out) < 15_000  # 35,000 are loaded

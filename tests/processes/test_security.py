@@ -68,7 +68,9 @@ ALLOWED = {
     "path", sources("csrc", ".c", ".h", ".m"), ids=lambda p: p.name
 )
 def test_the_core_loads_starts_and_writes_nothing(path):
-    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", path.read_text(), flags=re.S)
+    code = re.sub(
+        r"/\*.*?\*/|//[^\n]*", "", path.read_text(encoding="utf-8"), flags=re.S
+    )
     name = path.relative_to(ROOT / "csrc").as_posix()
     assert set(CALLS.findall(code)) == ALLOWED.get(name, set())
     modes = re.findall(r'\bfopen\([^,]+, "(\w+)"', code)

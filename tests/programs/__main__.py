@@ -99,7 +99,7 @@ def row(script: Path, times: dict[str, Times]) -> tuple[str, float]:
     walls = [statistics.median(times[name].wall) for name in LIBRARIES]
     processors = [statistics.median(times[name].processor) for name in LIBRARIES]
     ratios = walls[1] / walls[0], processors[1] / processors[0]
-    task = script.read_text().split('"""')[1].rstrip(".")
+    task = script.read_text(encoding="utf-8").split('"""')[1].rstrip(".")
     values = (*walls, ratios[0], *processors, ratios[1])
     cells = " | ".join(f"{value:.2f}" for value in values)
     return f"| `{script.name}` | {task} | {cells} |", min(ratios)

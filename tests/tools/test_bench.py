@@ -96,7 +96,7 @@ def test_parts_of_a_run_are_one_report(tmp_path, capsys):
         assert row.timings["mxnp"].processor > 0
     assert read.command.endswith("(the first of 2 parts)")
 
-    other = json.loads(parts[1].read_text())
+    other = json.loads(parts[1].read_text(encoding="utf-8"))
     other["machine"]["processor"] = "another"
     parts[1].write_text(json.dumps(other))
     with pytest.raises(SystemExit):
@@ -124,7 +124,7 @@ def test_run_writes_its_results(suite, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 
-    found = json.loads(files["json"].read_text())
+    found = json.loads(files["json"].read_text(encoding="utf-8"))
     cases = suites.load(suite).cases(sizes)
     cases = [case for case in cases if not dtypes or case.dtype in dtypes]
     assert [
@@ -148,7 +148,7 @@ def test_run_writes_its_results(suite, tmp_path):
             base = row["timings"]["numpy"]["median"]
             assert timing["speed"] == pytest.approx(base / timing["median"])
 
-    page = files["md"].read_text()
+    page = files["md"].read_text(encoding="utf-8")
     headings = [line for line in page.splitlines() if line.startswith("## ")]
     assert headings == ["## Slower cases", "## Summary", f"## {suite}"]
     assert page.count("**: ") == len(cases)  # one best case for each
@@ -205,7 +205,7 @@ def test_a_file_of_before_gives_the_same_page(tmp_path):
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert bench("--read", kept, "--markdown", again).returncode == 0
-    assert again.read_text() == first.read_text()
+    assert again.read_text(encoding="utf-8") == first.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -281,7 +281,7 @@ def test_cases_beyond_the_time_budget_are_skipped(tmp_path):
     out = tmp_path / "out.json"
     done = bench("overhead", "--quick", *OURS, "--time-budget", "1e-9", "--json", out)
     assert done.returncode == 0, done.stderr
-    rows = json.loads(out.read_text())["rows"]
+    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert {row["skipped"] for row in rows} == {"the time budget was used up"}
     assert len(rows) == len(suites.load("overhead").cases([1, 100]))
     assert "skipped: overhead: a + b float64, 100: the time budget" in done.stdout
@@ -409,9 +409,12 @@ def test_errors_are_in_all_that_is_written(monkeypatch, tmp_path, capsys):
         ]
     )
     assert status == 1
-    errors = [row["errors"] for row in json.loads(files[0].read_text())["rows"]]
+    errors = [
+        row["errors"]
+        for row in json.loads(files[0].read_text(encoding="utf-8"))["rows"]
+    ]
     assert [list(error) for error in errors] == [["mxnp"], ["mxnp"]]
-    page = files[1].read_text()
+    page = files[1].read_text(encoding="utf-8")
     assert "## Errors" in page
     for text in (page, capsys.readouterr().out):
         assert "differs from NumPy's by up to 1" in text
@@ -622,7 +625,7 @@ def page_of(made, folder):
     """Return the page of a report."""
     path = folder / "page.md"
     markdown.write(made, path)
-    return path.read_text()
+    return path.read_text(encoding="utf-8")
 
 
 def test_slower_cases_are_listed_first(tmp_path, capsys):

@@ -1436,7 +1436,7 @@ def test_doctor_beside_a_report_and_a_failure(tmp_path):
     done = printed(tmp_path, text, "--doctor", "--report=json:report.json")
     assert done.returncode == 3
     assert done.stderr.startswith("Doctor: 1 finding\n")
-    report = json.loads((tmp_path / "report.json").read_text())
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert report["schema"] == "mxnp-report/1"
     (found,) = report["findings"]
     assert found["pattern"] == "element loop"
@@ -1464,7 +1464,7 @@ def test_small_findings_are_left_out(shares, head, rest, tmp_path, monkeypatch):
     path = tmp_path / "printed"
     with path.open("w") as file:
         program.doctor.print(file)
-    lines = path.read_text().splitlines()
+    lines = path.read_text(encoding="utf-8").splitlines()
     assert lines[0] == f"Doctor: {head}"
     ends = [line for line in lines if "left out" in line]
     assert len(ends) == bool(rest)

@@ -90,7 +90,7 @@ def test_an_included_package_is_the_programs(folder):
 def test_a_package_that_imports_mxnp(folder):
     text = "import mxnp as np, tiny; tiny.numpy = np; print(*tiny.names(np.ones(3)))"
     (source,) = folder.rglob("tiny/__init__.py")
-    before = source.read_text()
+    before = source.read_text(encoding="utf-8")
     source.write_text(before.replace("import numpy", "import mxnp as numpy"))
     try:
         assert python_in(folder, "-c", text) == "mxnp mxnp\n"

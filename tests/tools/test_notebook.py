@@ -54,11 +54,14 @@ def test_a_report_of_a_cell(shell, capsys, tmp_path):
     out = capsys.readouterr().out
     assert "made = np.ones(3) + 1" in out
     assert "in array work" in out
-    rows = json.loads((tmp_path / "r.json").read_text())["rows"]
+    rows = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["rows"]
     assert {row["operation"]: row["line"] for row in rows} == {"ones": 3, "add": 3}
-    assert "made = np.ones(3) + 1" in (tmp_path / "r.html").read_text()
+    assert "made = np.ones(3) + 1" in (tmp_path / "r.html").read_text(encoding="utf-8")
     names = [
-        e["name"] for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+        e["name"]
+        for e in json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))[
+            "traceEvents"
+        ]
     ]
     assert "add" in names
 
@@ -169,7 +172,10 @@ def test_the_page_of_a_doctor_has_its_findings(shell, monkeypatch, tmp_path):
     shell.kernel = object()
     shell.run_cell(f"%%mxnp --doctor --html {tmp_path / 'd.html'}\n{DEFECT}")
     assert [type(each) for each in shown] == [mxnp.doctor]
-    for page in (shown[0]._repr_html_(), (tmp_path / "d.html").read_text()):
+    for page in (
+        shown[0]._repr_html_(),
+        (tmp_path / "d.html").read_text(encoding="utf-8"),
+    ):
         assert "Doctor: 1 finding" in page
         assert "np.add.accumulate" in page or "sum" in page
         assert "`" not in shown[0]._repr_html_()

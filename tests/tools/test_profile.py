@@ -45,7 +45,7 @@ def measured(tmp_path: Path) -> Callable[..., Any]:
         linecache.checkcache()
         names: dict[str, Any] = {"np": mxnp, "numpy": numpy, "N": N}
         names |= package or {}
-        code = compile(path.read_text(), str(path), "exec")
+        code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
         with mxnp.profile(**options) as profile:
             exec(code, names)
         return profile, names
@@ -610,7 +610,7 @@ def test_functions_with_equal_code_have_separate_rows(tmp_path):
         path = tmp_path / name
         path.write_text("def f(x):\n    return x + 1\n")
         space: dict[str, Any] = {}
-        exec(compile(path.read_text(), str(path), "exec"), space)
+        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), space)
         names.append(space["f"])
     with mxnp.profile() as profile:
         for f in names:

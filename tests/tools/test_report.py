@@ -112,7 +112,7 @@ def test_reports_do_not_need_rich(folder):
     done = Run(folder, *options, "heat.py", PYTHONPATH=python_path(hidden))
     assert done.status == 0
     assert "Lines and operations" in done.errors
-    assert json.loads((folder / "r.json").read_text())["rows"]
+    assert json.loads((folder / "r.json").read_text(encoding="utf-8"))["rows"]
     assert "heat.py" in (folder / "r.html").read_text(encoding="utf-8")
 
 
@@ -144,7 +144,7 @@ def test_tables_have_the_width_of_the_terminal(width, monkeypatch):
 def test_json(folder):
     done = Run(folder, "--report=json", "out.json", "heat.py", "argument")
     assert (done.status, done.errors) == (0, "")
-    report = json.loads((folder / "out.json").read_text())
+    report = json.loads((folder / "out.json").read_text(encoding="utf-8"))
     assert list(report) == [
         "schema", "mxnp", "numpy", "program", "total", "rows", "waits", "checks",
         "conversions",
@@ -172,7 +172,7 @@ def test_json(folder):
 
 
 def test_the_schema_is_documented():
-    text = (ROOT / "docs" / "report.md").read_text()
+    text = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
     for kind in (
         model.Place,
         model.Row,
@@ -194,7 +194,7 @@ def test_standard_output_and_files_with_a_colon(folder):
     assert json.loads(done.output)["total"]["calls"] == 2
     done = Run(folder, "--report=json:a.json", "--report=html:a.html", program)
     assert (done.status, done.output, done.errors) == (0, "", "")
-    assert json.loads((folder / "a.json").read_text())["rows"]
+    assert json.loads((folder / "a.json").read_text(encoding="utf-8"))["rows"]
     assert (folder / "a.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
@@ -203,7 +203,7 @@ def test_a_file_is_opened_where_the_program_began(folder):
     program = write(folder, "import os\nos.chdir('/')\n")
     (folder / "r.json").write_text("what was there before" * 1000)
     assert Run(folder, "--report=json", "r.json", program).status == 0
-    assert json.loads((folder / "r.json").read_text())["rows"] == []
+    assert json.loads((folder / "r.json").read_text(encoding="utf-8"))["rows"] == []
 
 
 # -- Refused options ---------------------------------------------------------------------
@@ -230,7 +230,7 @@ def test_wrong_options(folder, args, message):
     assert done.status == 2
     assert done.output == ""
     assert message in done.errors
-    assert (folder / "heat.py").read_text() == HEAT.lstrip()
+    assert (folder / "heat.py").read_text(encoding="utf-8") == HEAT.lstrip()
 
 
 # -- How the program ends ----------------------------------------------------------------
@@ -321,7 +321,7 @@ def test_child_processes_write_nothing(folder):
     assert done.status == 0, done.errors
     assert sorted(done.output.splitlines()) == ["60000.0", *2 * ["[20000.0, 40000.0]"]]
     assert done.errors.count("rray work") == 1
-    report = json.loads((folder / "r.json").read_text())
+    report = json.loads((folder / "r.json").read_text(encoding="utf-8"))
     assert report["rows"] == []  # without the work of the children
 
 
@@ -379,7 +379,7 @@ def test_other_kinds_of_programs(folder, args, stdin):
     (folder / "module.py").write_text("import numpy as np\nx = np.ones(9) + 1\n")
     done = Run(folder, "--report=json", "r.json", *args, stdin=stdin)
     assert done.status == 0, done.errors
-    report = json.loads((folder / "r.json").read_text())
+    report = json.loads((folder / "r.json").read_text(encoding="utf-8"))
     assert sorted(row["operation"] for row in report["rows"]) == ["add", "ones"]
     assert report["program"] == (
         " ".join(args)[:60] if args[:1] == ["-m"] else (args or ["-"])[0]
@@ -523,7 +523,7 @@ def test_the_page_escapes_text_of_the_program(folder):
     )
     name = "<b>.html"
     Run(folder, "--report=html", name, program)
-    text = (folder / name).read_text()
+    text = (folder / name).read_text(encoding="utf-8")
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert(" in text
     assert "alert('x')" in " ".join(Page(text).text).replace("\\'", "'")
@@ -571,7 +571,7 @@ def test_forms_of_a_profile(tmp_path, capsys):
     profile.print()
     assert "in array work" in capsys.readouterr().out
     text = profile.to_json(tmp_path / "r.json")
-    assert (tmp_path / "r.json").read_text() == text
+    assert (tmp_path / "r.json").read_text(encoding="utf-8") == text
     assert json.loads(text) == json.loads(json.dumps(_report.to_dict(profile.report)))
     assert profile.to_html(tmp_path / "r.html") == (tmp_path / "r.html").read_text(
         encoding="utf-8"

@@ -634,7 +634,11 @@ def test_patch_is_written_to_a_file(tmp_path):
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("Rewrite: 1 of 1 place\n")
     assert "+++" not in done.stderr
-    assert (tmp_path / "fix.patch").read_text().startswith("--- program.py\n+++ pro")
+    assert (
+        (tmp_path / "fix.patch")
+        .read_text(encoding="utf-8")
+        .startswith("--- program.py\n+++ pro")
+    )
 
 
 def test_module_is_run_by_its_name(tmp_path):

@@ -825,7 +825,7 @@ def test_wrong_options_are_refused(option: str) -> None:
 
 
 def test_the_table_of_the_docs() -> None:
-    text = (ROOT / "docs" / "metal.md").read_text()
+    text = (ROOT / "docs" / "metal.md").read_text(encoding="utf-8")
     table = text.partition("<!-- bounds:")[2].partition("<!-- end of bounds -->")[0]
     rows = re.findall(r"^\| (\w+) \| [^|]* \| (\d+)(.*?) \|$", table, re.MULTILINE)
     found = {name: int(bound) for name, bound, _ in rows}

@@ -494,7 +494,7 @@ def test_the_packages_are_compiled_for_the_version_of_the_driver(mlx, torch):
 
 
 def test_the_documentation_has_the_table():
-    page = (ROOT / "docs" / "metal.md").read_text()
+    page = (ROOT / "docs" / "metal.md").read_text(encoding="utf-8")
     table = page.partition("<!-- air -->")[2].partition("<!-- end of air -->")[0]
     rows = re.findall(
         r"^\| (.*) \| (.*) \| `(.*)` \| `(.*)` \| (.*) \|$", table, re.MULTILINE

@@ -231,7 +231,7 @@ def changed(folder: Path, old: str, new: str) -> Uses:
     for source in [DRIVER, *EMULATOR.glob("Metal/*.h"), *EMULATOR.glob("*ion/*.h")]:
         target = folder / source.parent.name / source.name
         target.parent.mkdir(exist_ok=True)
-        text = source.read_text()
+        text = source.read_text(encoding="utf-8")
         count += text.count(old)
         target.write_text(text.replace(old, new))
     assert count, old
@@ -247,5 +247,7 @@ def test_a_difference_is_found(tmp_path, apple, old, new):
 
 def test_a_misspelt_selector_of_the_driver_is_found(tmp_path, apple):
     target = tmp_path / DRIVER.name
-    target.write_text(DRIVER.read_text().replace("endEncoding", "endTheEncoding"))
+    target.write_text(
+        DRIVER.read_text(encoding="utf-8").replace("endEncoding", "endTheEncoding")
+    )
     assert any("endTheEncoding" in text for text in differences(uses_of(target), apple))

@@ -69,7 +69,7 @@ def read_enums(text: str, into: Declarations) -> None:
 def read_headers(folder: Path) -> Declarations:
     declared = Declarations()
     for path in sorted([*folder.glob("Metal/*.h"), *folder.glob("Foundation/*.h")]):
-        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
         text = re.sub(r"^#.*$", "", text.replace("\\\n", " "), flags=re.M)
         read_enums(text, declared)
         pattern = r"@(?:protocol|interface) (\w+)[^;]*?\n(.*?)@end"
@@ -245,7 +245,7 @@ def altered(tmp_path: Path, name: str, old: str, new: str) -> Declarations:
     for source in [*EMULATOR.glob("Metal/*.h"), *EMULATOR.glob("Foundation/*.h")]:
         target = tmp_path / source.parent.name / source.name
         target.parent.mkdir(exist_ok=True)
-        text = source.read_text()
+        text = source.read_text(encoding="utf-8")
         if source.name == name:
             assert text.count(old) >= 1
             text = text.replace(old, new, 1)

@@ -51,7 +51,7 @@ def test_command_reports_errors_in_the_users_lines(tmp_path, prelude):
     result = run_compiler(source, out)
     assert result.returncode == 1
     assert f"program_source:{line}:41: error: use of undeclared" in result.stderr
-    assert out.read_text() == "as before"
+    assert out.read_text(encoding="utf-8") == "as before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.metal", "a.so"]
 
 

@@ -24,12 +24,12 @@ pytest_plugins = ["support.msl"]
 
 FILES = ["compact", "radix", "random", "segments", "sort", "matmul"]
 PRELUDE = "".join(
-    (ROOT / "metal" / f"{name}.metal").read_text()
+    (ROOT / "metal" / f"{name}.metal").read_text(encoding="utf-8")
     for name in ("scalar", "element", "reduce", "scatter")
 )
-SCALAR = (ROOT / "metal" / "scalar.metal").read_text()
+SCALAR = (ROOT / "metal" / "scalar.metal").read_text(encoding="utf-8")
 
-OPS = (ROOT / "csrc" / "ir" / "ops.def").read_text()
+OPS = (ROOT / "csrc" / "ir" / "ops.def").read_text(encoding="utf-8")
 ROW = re.compile(
     r'^OP\((\w+),\s*(\d), (\d), (\w+),\s*(\w+),\s*[^,]+,\s*(.*?),\s*"', re.MULTILINE
 )
@@ -183,7 +183,11 @@ DEFINITIONS = (
 @pytest.mark.parametrize("name", FILES)
 def test_all_functions_are_inlined(name):
     """Apple's compiler made calls of `inline` functions, and matrices lost columns."""
-    text = PRELUDE + DEFINITIONS + (ROOT / "metal" / f"{name}.metal").read_text()
+    text = (
+        PRELUDE
+        + DEFINITIONS
+        + (ROOT / "metal" / f"{name}.metal").read_text(encoding="utf-8")
+    )
     assert lint.functions_not_inlined(text) == set()
 
 
@@ -201,7 +205,7 @@ def test_every_file_compiles_in_every_version(version, host):
     """bfloat16 is in versions from 3.1 on."""
     chosen = compiler.Compiler(instrumented=False, version=version)
     for name in FILES:
-        text = (ROOT / "metal" / f"{name}.metal").read_text()
+        text = (ROOT / "metal" / f"{name}.metal").read_text(encoding="utf-8")
         assert chosen.check(host + PRELUDE + DEFINITIONS + text)
     kernel = "kernel void k(device bfloat *a [[buffer(0)]]) { *a = mx_add(*a, *a); }"
     if version < 310:

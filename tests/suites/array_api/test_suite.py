@@ -35,7 +35,7 @@ def test_only_expected_failures_occur():
 def test_expected_failures_have_reasons():
     above = ""
     names = []
-    for line in (FOLDER / "xfails.txt").read_text().splitlines():
+    for line in (FOLDER / "xfails.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("array_api_tests/"):
             assert above.startswith("# "), f"no reason above {line}"
             names.append(line)

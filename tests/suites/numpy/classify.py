@@ -189,7 +189,9 @@ class Classifier:
         if path not in self._files:
             known = path.exists() and path.suffix == ".py"
             self._files[path] = (
-                File(path, ast.parse(path.read_text())) if known else None
+                File(path, ast.parse(path.read_text(encoding="utf-8")))
+                if known
+                else None
             )
         return self._files[path]
 

@@ -72,7 +72,7 @@ def _origins(item):
 
 def _read(variable):
     path = os.environ.get(variable)
-    return set(Path(path).read_text().splitlines()) if path else set()
+    return set(Path(path).read_text(encoding="utf-8").splitlines()) if path else set()
 
 
 def _write(*row):

@@ -42,7 +42,7 @@ def copy_tests(folder: Path, package: str) -> list[Path]:
             (folder / parent / "__init__.py").touch()
         (root / part / "__init__.py").touch()
         for file in sorted((root / part).glob("*.py")):
-            file.write_text(rewrite(file.read_text(), package))
+            file.write_text(rewrite(file.read_text(encoding="utf-8"), package))
             if file.name.startswith("test_"):
                 files.append(file.relative_to(root))
     return files

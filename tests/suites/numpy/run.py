@@ -149,7 +149,7 @@ def run_file(folder: Path, file: Path, only: Collection[str] = ()) -> Results:
         done.write_text("\n".join(f"{COPIES}/{case}" for case in cases))
     results.seconds[str(file)] = time.monotonic() - begin
     if process.returncode not in {0, 1, 5} and not results.outcomes:
-        last = (folder / f"{name}.txt").read_text()[-400:]
+        last = (folder / f"{name}.txt").read_text(encoding="utf-8")[-400:]
         results.add("crashed", str(file), last)
     return results
 
@@ -174,7 +174,7 @@ def _wait(process: subprocess.Popen[bytes], log: Path) -> bool:
 def _read(log: Path, results: Results) -> str | None:
     """Read the events of a process; return the test that was running at its end."""
     running = None
-    for line in log.read_text().splitlines():
+    for line in log.read_text(encoding="utf-8").splitlines():
         outcome, case, note = json.loads(line)
         case = case.removeprefix(f"{COPIES}/")
         if outcome == "started":
@@ -231,7 +231,7 @@ def run(
 def read_expected(path: Path) -> dict[str, str]:
     """Return the expected failures: the reason above each test function, by name."""
     expected, reason, fresh = {}, "", True
-    for line in path.read_text().splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             reason = line[1:].strip() if fresh else f"{reason} {line[1:].strip()}"
             fresh = False

@@ -84,4 +84,9 @@ def test_every_copy_can_be_parsed():
     files = [*SOURCE.glob("_core/tests/test_*.py"), *SOURCE.glob("*/tests/test_*.py")]
     assert len(files) > 100
     for file in files:
-        compile(rewrite(file.read_text(), "mxnp"), str(file), "exec", dont_inherit=True)
+        compile(
+            rewrite(file.read_text(encoding="utf-8"), "mxnp"),
+            str(file),
+            "exec",
+            dont_inherit=True,
+        )
