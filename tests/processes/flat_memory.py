@@ -97,7 +97,9 @@ def look() -> dict[str, int]:
     import mxnp
 
     mxnp.synchronize()
-    gc.collect()
+    # The expressions of a code object become garbage when that is collected.
+    while gc.collect():
+        pass
     return {
         "resident": resident(),
         "heap": heap(),
