@@ -1359,7 +1359,7 @@ static const struct direct_row {
     direct_call *call;
     bool takes_axis;           /* as its second argument */
     number_test *gives_number; /* for one array, or NULL */
-    direct_call *glance;       /* at large arrays, of which it may need few elements, or NULL */
+    direct_call *glance;       /* for large arrays, if few elements or none are read, or NULL */
     bool passes_queue;         /* also for sizes that are recorded, while nothing waits */
 } rows[] = {
     {.name = "zeros", .call = call_zeros},
@@ -1371,12 +1371,12 @@ static const struct direct_row {
     {.name = "copy", .call = call_copy},
     {.name = "fill", .call = call_fill},
     {.name = "item", .call = call_item},
-    {.name = "reshape", .call = call_reshape},
-    {.name = "ravel", .call = call_ravel},
-    {.name = "transpose", .call = call_transpose},
-    {.name = "real", .call = call_real},
-    {.name = "imag", .call = call_imag},
-    {.name = "diagonal", .call = call_diagonal},
+    {.name = "reshape", .call = call_reshape, .glance = call_reshape},
+    {.name = "ravel", .call = call_ravel, .glance = call_ravel},
+    {.name = "transpose", .call = call_transpose, .glance = call_transpose},
+    {.name = "real", .call = call_real, .glance = call_real},
+    {.name = "imag", .call = call_imag, .glance = call_imag},
+    {.name = "diagonal", .call = call_diagonal, .glance = call_diagonal},
     {.name = "trace", .call = call_trace},
     {.name = "roll", .call = call_roll, .passes_queue = true},
     {.name = "sum", .call = call_sum, .takes_axis = true, .gives_number = is_summed},
