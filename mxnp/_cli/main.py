@@ -92,14 +92,13 @@ def main() -> None:
     while args:
         option, equals, value = args[0].partition("=")
         if option in ("-h", "--help"):
-            print(_HELP, end="")
+            _show(_HELP)
             return
         if option in ("-V", "--version"):
-            print(_version())
+            _show(f"{_version()}\n")
             return
         if option == "--info":
-            for name, text in _info():
-                print(f"{name:<18}  {text}")
+            _show("".join(f"{name:<18}  {text}\n" for name, text in _info()))
             return
         if option == "--check-gpu":
             _check_gpu(_value(option, equals, value, args[1:]))
@@ -127,6 +126,14 @@ def main() -> None:
         gc.freeze()  # the program's collections need not look at what is loaded
         _run(args, compiled)
         runner.run_deferred()
+
+
+def _show(text: str) -> None:
+    """Print a text, which a reader such as ``head`` may close before its end."""
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:  # raised again when Python flushes the output at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _check_gpu(file: str) -> NoReturn:

@@ -1133,6 +1133,21 @@ def test_version_and_help(tmp_path):
     assert max(map(len, output.splitlines())) <= 88
 
 
+@pytest.mark.parametrize("option", ["--info", "--help", "--version"])
+def test_a_reader_may_close_the_output(option):
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "mxnp", option],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.slow
 def test_info(tmp_path):
     settings = {"MXNP_EXCLUDE": "x", "MXNP_NUM_THREADS": "1"}
