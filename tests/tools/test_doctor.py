@@ -469,8 +469,8 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_loop_is_not_rewritten_where_that_is_not_known(case, tmp_path):
     program = Run(tmp_path, SETUP + REFUSED[case])
-    assert all(found.pattern == "scalar reads" for found in program.findings)
-    assert program.findings
+    timed = {"NumPy's function"}  # a share of the time decides
+    assert {found.pattern for found in program.findings} - timed == {"scalar reads"}
 
 
 @pytest.mark.parametrize(
