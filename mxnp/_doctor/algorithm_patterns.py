@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .bindings import integer
 from .expressions import ORDERED, REDUCTIONS
 from .findings import Finding, Search, summed
 from .rewriting import DIGITS, REORDERED, CannotError, Rewrite, parenthesized
@@ -80,29 +81,50 @@ def _along_axis(search: Search, call: ast.Call) -> tuple[str, list[str]]:
     function, axis, array = call.args
     rows, along = source.text(array), f"axis={source.text(axis)}"
     used: list[str] = []  # the reductions
+    conditions: dict[str, None] = {}
 
     def reduction(node: ast.AST) -> str | None:
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if (
-                name == row and not node.args and not node.keywords
-            ):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr=method),
+                args=[],
+                keywords=[],
+            ) if name == row:
                 used.append(method)
+                conditions[f"`{rows}` is an array"] = None
                 return f"{parenthesized(array, rows)}.{method}({along})"
             case ast.Call(args=[ast.Name(id=name)], keywords=[]) if name == row:
                 used.append(source.function(node.func))
                 return f"{source.text(node.func)}({rows}, {along})"
+            case ast.expr() if not _is_for_all(node):
+                used.append("")
         return None
 
     match function:
         case ast.Lambda(args=ast.arguments(args=[ast.arg(arg=row)]), body=body):
             text = source.text(body, reduction)
-            uses = source.names(body, row)
         case _:
-            used, uses = [source.function(function)], []
+            used = [source.function(function)]
             text = f"{source.text(function)}({rows}, {along})"
-    if not used or len(uses) not in (0, len(used)) or not REDUCTIONS.issuperset(used):
+    is_fixed = all(dotted_name(x) or integer(x) is not None for x in (array, axis))
+    is_known = bool(used) and REDUCTIONS.issuperset(used)
+    if not is_known or not (is_fixed or len(used) == 1):
         return "", []
-    return text, [] if ORDERED.issuperset(used) else [REORDERED]
+    if not ORDERED.issuperset(used):
+        conditions[REORDERED] = None
+    return text, [*conditions]
+
+
+def _is_for_all(node: ast.AST) -> bool:
+    """Check whether an expression of numbers is one of arrays, element by element."""
+    match node:
+        case ast.BinOp(op=ast.MatMult() | ast.Pow()) | ast.UnaryOp(op=ast.Not()):
+            return False
+        case ast.Compare(ops=[op]):
+            return not isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn))
+        case ast.Constant(value=value):
+            return isinstance(value, (int, float, complex))
+    return isinstance(node, (ast.BinOp, ast.UnaryOp))
 
 
 def sorting_loops(search: Search) -> Iterator[Finding]:

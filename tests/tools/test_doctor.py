@@ -1312,13 +1312,18 @@ def test_function_of_vectorize_inside_an_expression(before, after, tmp_path):
         (
             "np.apply_along_axis(lambda r: r.max() - r.min() * 2, 1, d)",
             "d.max(axis=1) - d.min(axis=1) * 2",
-            (),
+            ("`d` is an array",),
         ),
         ("np.apply_along_axis(np.ptp, 0, d) + 1", "np.ptp(d, axis=0) + 1", ()),
         (
-            "np.apply_along_axis(lambda r: np.mean(r) / r.std(), -1, d * 2)",
-            "np.mean(d * 2, axis=-1) / (d * 2).std(axis=-1)",
-            DIGITS,
+            "np.apply_along_axis(lambda r: np.mean(r) / r.std(), -1, d)",
+            "np.mean(d, axis=-1) / d.std(axis=-1)",
+            ("`d` is an array", *DIGITS),
+        ),
+        (
+            "np.apply_along_axis(lambda r: (r.mean() > 1) & True, -1, d * 2)",
+            "((d * 2).mean(axis=-1) > 1) & True",
+            ("`d * 2` is an array", *DIGITS),
         ),
     ],
 )
@@ -1338,11 +1343,32 @@ def test_function_of_rows_has_an_axis(written, expected, conditions, tmp_path):
         "lambda r: r[0]",
         "lambda r: r.max() - r[0]",
         "lambda r: r.max(axis=0)",
+        "lambda r: np.array([r.min(), r.max()])",
+        "lambda r: [r.min(), r.max()]",
+        "lambda r: r.max() if r.min() > -2 else 0.0",
+        "lambda r: max(r.max(), 0)",
+        "lambda r: r.max() > 1 and r.min() < 0",
+        "lambda r: not r.any()",
+        "lambda r: -1 < r.max() < 1",
+        "lambda r: math.sqrt(r.var())",
+        "lambda r: r.sum() * x",
+        "lambda r: 3",
         "np.sort",
     ],
 )
 def test_unknown_function_of_rows_gets_an_example(function, tmp_path):
-    program = Run(tmp_path, f"{SETUP}y = np.apply_along_axis({function}, 1, d)")
+    check_example(tmp_path, f"y = np.apply_along_axis({function}, 1, d)")
+
+
+def test_rows_of_an_array_that_is_computed_are_read_once(tmp_path):
+    function = "lambda r: r.max() - r.min()"
+    check_example(
+        tmp_path, f"y = np.apply_along_axis({function}, 1, rng.random((9, 500)))"
+    )
+
+
+def check_example(folder, written):
+    program = Run(folder, SETUP + written)
     (found,) = [each for each in program.findings if each.pattern == "Python function"]
     assert found.is_example
     assert found.rewrite == ("np.max(x, axis=1)",)
