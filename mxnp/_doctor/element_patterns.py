@@ -69,6 +69,8 @@ def builtin_reductions(search: Search) -> Iterator[Finding]:
         name = call.func.id
         if name not in _BUILTINS or call.keywords or not call.args:
             continue
+        if name in search.source.redefined:
+            continue
         cost = summed(_element_rows(search, call))
         rows = [
             row for row in search.facts.rows.get(call, []) if row.operation == "add"
@@ -431,7 +433,8 @@ def _only_reads(search: Search, loop: ast.AST) -> bool:
             is_method = isinstance(node.func, ast.Attribute) and node.func.attr in (
                 *("append", "item"),
             )
-            if name not in PURE and not name.startswith("math.") and not is_method:
+            is_pure = name in PURE - search.source.redefined
+            if not (is_pure or name.startswith("math.") or is_method):
                 return False
     return True
 

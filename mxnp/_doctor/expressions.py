@@ -99,6 +99,9 @@ class Expressions:
         self._outermost = outermost
         self._bindings = Bindings(facts, outermost)
         self._bound = assigned([*body, *(target for target, _, _ in headers)])
+        for node in ast.walk(outermost):
+            if called(node) in self._source.redefined:
+                raise CannotError(f"the program defines `{called(node)}`")
         self._indices: list[Indices] = []
         self._elements: dict[str, str] = {}  # names of elements, and their arrays
         self._rows: dict[str, str] = {}  # names of rows, and their arrays

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import linecache
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -161,6 +162,24 @@ class Source:
             if isinstance(node, ast.FunctionDef) and node.name == name
         ]
         return found[0] if len(found) == 1 else None
+
+    @cached_property
+    def redefined(self) -> set[str]:
+        """The names of Python's functions to which the file gives another meaning."""
+        found = assigned([self.tree])
+        for node, above in self._parents.items():
+            match node, above:
+                case ast.FunctionDef(), ast.ClassDef():
+                    pass  # a method
+                case ((ast.FunctionDef(name=name) | ast.ClassDef(name=name)), _):
+                    found.add(name)
+                case ast.arg(arg=name), _:
+                    found.add(name)
+                case ast.alias(), ast.ImportFrom(module=module) if (
+                    module not in _NUMPY_MODULES
+                ):
+                    found.add(node.asname or node.name)
+        return found & vars(builtins).keys()
 
     def is_shared(self, name: str, scope: ast.AST) -> bool:
         """Check whether other functions may use a name of this scope."""

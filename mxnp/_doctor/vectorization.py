@@ -308,7 +308,7 @@ class _Vectorization(Expressions):
         call = called(value)
         args = getattr(value, "args", [])
         is_like = call in EXTREMES and len(args) == 2 and dotted_name(args[0]) == name
-        if not is_like:
+        if not is_like or call in self._source.redefined:
             raise CannotError(f"`{name}` depends on the element before")
         text = parenthesized(args[1], self.full(args[1]))
         self._require(f"`{text}` is not empty and has no NaN")

@@ -437,6 +437,13 @@ REFUSED = {
     "another value": "for i in range(n):\n    if x[i] > t:\n        t = w[i]",
     "greatest of two": "for i in range(1, n): y[i] = max(y[i - 1], x[i], b)",
     "greatest with a key": "for i in range(1, n): y[i] = max(y[i - 1], x[i], key=abs)",
+    "other max": "def max(u, v): return v\nfor i in range(n): t = max(t, x[i])",
+    "other maximum so far": "max = lambda u, v: v\n"
+    "for i in range(1, n): y[i] = max(y[i - 1], x[i])",
+    "other max of elements": "def max(v): return [*v][0]\nt = max(v * 2 for v in x)",
+    "greatest with the name of a function": "max = x[0]\nfor i in range(n):\n"
+    "    if x[i] > max: max = x[i]",
+    "imported sum": "from math import fsum as sum\nt = sum(v * 2 for v in x)",
     "two elements before": "for i in range(1, n): y[i] = max(y[i - 1], y[i - 1])",
     "product of other rows": "for i in range(1, n): y[i] = d[i - 1] @ d[i]",
     "product of a matrix": "for i in range(n): y[i] = (d[i] @ p[:3, :3])[0]",
