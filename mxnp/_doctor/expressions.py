@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy
 
@@ -517,11 +517,10 @@ class Expressions:
         """Return the width of a slice such as ``i - w:i``, and the slice of windows."""
         is_plain = isinstance(part, ast.Slice) and not part.step and index.step == 1
         ends = [part.lower, part.upper] if isinstance(part, ast.Slice) else []
-        others = {x.id for x in names_in(part)} - {index.name}
-        if (
-            not is_plain
-            or None in ends
-            or others & self._varying() | others & self._bound
+        if not is_plain or not all(
+            self._is_invariant(term) or dotted_name(term) == index.name
+            for end in ends
+            for term, _ in self._summands(end)
         ):
             raise CannotError("its windows have no known form for arrays")
         lower, upper = (self._terms(end) for end in ends)
@@ -547,14 +546,23 @@ class Expressions:
 
     def _terms(self, node: ast.AST | None) -> Counter[str]:
         """Return the terms of a sum with their factors; that of "" is the constant."""
-        number = integer(node)
-        if node is None or number is not None:
-            return Counter({"": number or 0})
+        terms: Counter[str] = Counter()
+        for term, sign in self._summands(node):
+            number = integer(term)
+            text = parenthesized(term, self._text(term)) if number is None else ""
+            terms[text] += sign * (1 if number is None else number)
+        return terms
+
+    def _summands(
+        self, node: ast.AST | None, sign: int = 1
+    ) -> Iterator[tuple[ast.AST, int]]:
+        """Yield the terms of a sum, with their signs."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-            terms, others = self._terms(node.left), self._terms(node.right)
-            (terms.update if isinstance(node.op, ast.Add) else terms.subtract)(others)
-            return terms
-        return Counter({parenthesized(node, self._text(node)): 1})
+            yield from self._summands(node.left, sign)
+            is_sum = isinstance(node.op, ast.Add)
+            yield from self._summands(node.right, sign if is_sum else -sign)
+        elif node is not None:
+            yield node, sign
 
     # -- Subscripts --------------------------------------------------------------------
 
@@ -596,7 +604,7 @@ class Expressions:
             return self._name(entry)
         return ""
 
-    def _is_invariant(self, entry: ast.expr) -> bool:
+    def _is_invariant(self, entry: ast.AST) -> bool:
         simple = (ast.Name, ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator)
         is_simple = all(
             isinstance(part, (*simple, ast.unaryop, ast.expr_context))

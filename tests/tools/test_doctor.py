@@ -454,6 +454,11 @@ REFUSED = {
     "row that stays": "for i in range(n):\n    v = p * a\n    y[i] = v.max() * x[i]",
     "windows before the array": "for i in range(n): y[i] = x[i - 5:i].sum()",
     "windows of other lengths": "for i in range(n): y[i] = x[i:2 * i + 1].sum()",
+    "windows of given lengths": "for i in range(n - 99): y[i] = x[i:i + k[i]].sum()",
+    "windows of two lengths": "for i in range(n - 3): y[i] = x[i:i + 1 + i % 2].sum()",
+    "windows before of given lengths": "for i in range(99, n): y[i] = x[i - k[i]:i].sum()",
+    "windows of a length that changes": "for i in range(n - 99):\n"
+    "    y[i] = x[i:i + k[0]].sum()\n    k[i] = 3",
     "windows from elsewhere": "for i in range(n): y[i] = x[n - i - 2:n - i].sum()",
     "windows with steps": "for i in range(n - 9): y[i] = x[i:i + 9:2].sum()",
     "windows that grow": "for i in range(1, n):\n    a = i // 2\n    y[i] = x[i - a:i + 1].sum()",
