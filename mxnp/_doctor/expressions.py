@@ -98,6 +98,7 @@ class Expressions:
         self._source = facts.source
         self._outermost = outermost
         self._bindings = Bindings(facts, outermost)
+        self._body = body
         self._bound = assigned([*body, *(target for target, _, _ in headers)])
         for node in ast.walk(outermost):
             if called(node) in self._source.redefined:

@@ -368,8 +368,10 @@ class _Vectorization(Expressions):
         i, j, k = names[0], *(names[1:] if used[0][1:] == names[1:2] else names[:0:-1])
         if used != [[i, j], [i, k], [k, j]]:
             return ""
+        if len(self._body) > 1:
+            raise CannotError("another statement may need a part of the sum")
         index = {each.name: each for each in self._indices}
-        texts = []
+        texts: list[str] = []
         for (base, _), pair in zip(parts, used, strict=True):
             name = dotted_name(base)
             slices = [
@@ -377,10 +379,9 @@ class _Vectorization(Expressions):
                 for axis, each in enumerate(pair)
             ]
             texts.append(f"{name}[{', '.join(slices)}]")
-            self._read.append((name, []))
+        self._read += [(dotted_name(base), []) for base, _ in parts[1:]]
+        self._store(dotted_name(parts[0][0]), parts[0][1])
         self._require(REORDERED)
-        if dotted_name(parts[0][0]) in {dotted_name(base) for base, _ in parts[1:]}:
-            raise CannotError("a factor is changed")
         return f"{texts[0]} += {texts[1]} @ {texts[2]}"
 
     def _products(self, target: ast.Subscript, value: ast.expr) -> str | None:
@@ -408,6 +409,7 @@ class _Vectorization(Expressions):
     def _factor(self, node: ast.expr, axis: int) -> str:
         """Return a factor of a matrix product, whose rows or columns are vectors."""
         if isinstance(node, ast.Name) and axis and len(self._indices) == 1:
+            self._read.append((node.id, []))
             self._require(f"`{node.id}` has one axis")
             return self._name(node)
         if not isinstance(node, ast.Subscript) or self._facts.rows.get(node):

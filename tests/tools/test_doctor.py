@@ -443,9 +443,16 @@ REFUSED = {
     "other max of elements": "def max(v): return [*v][0]\nt = max(v * 2 for v in x)",
     "greatest with the name of a function": "max = x[0]\nfor i in range(n):\n"
     "    if x[i] > max: max = x[i]",
+    "part of a product of matrices": "for i in range(12):\n    for j in range(12):\n"
+    "        for v in range(12):\n            r[i, j] += p[i, v] * q[v, j]\n"
+    "            t += r[i, j] * p[i, v]",
     "imported sum": "from math import fsum as sum\nt = sum(v * 2 for v in x)",
     "two elements before": "for i in range(1, n): y[i] = max(y[i - 1], y[i - 1])",
     "product of other rows": "for i in range(1, n): y[i] = d[i - 1] @ d[i]",
+    "product with its own results": "y = np.ones(1200)\nv = rng.random((1200, 1200))\n"
+    "for i in range(1200): y[i] = v[i] @ y",
+    "dot with its own results": "y = np.ones(1200)\nv = rng.random((1200, 1200))\n"
+    "for i in range(1200): y[i] = np.dot(v[i], y)",
     "product of a matrix": "for i in range(n): y[i] = (d[i] @ p[:3, :3])[0]",
     "two running sums": "for i in range(n):\n    t += x[i]\n    y[i] = t\n    t += w[i]",
     "two appends": "o = []\nfor v in x:\n    o.append(v)\n    o.append(-v)",
@@ -523,6 +530,15 @@ def test_loop_in_a_function_is_rewritten_if_memory_is_not_shared(tmp_path):
         "`y` shares no memory with `x`",
         "`m` is not negative",
     )
+
+
+def test_product_of_matrices_that_may_share_memory(tmp_path):
+    loops = "".join(
+        f"{'    ' * n}for {i} in range(12):\n" for n, i in enumerate("ijv", 1)
+    )
+    text = f"{SETUP}def f(r):\n{loops}{' ' * 16}r[i, j] += p[i, v] * q[v, j]\nf(r)\n"
+    found = Run(tmp_path, text).only("element loop")
+    assert found.conditions == (*DIGITS, "`r` shares no memory with `p`, `q`")
 
 
 @pytest.mark.parametrize(
