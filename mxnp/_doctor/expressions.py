@@ -136,9 +136,11 @@ class Expressions:
         if call == "range":
             if not isinstance(target, ast.Name):
                 raise CannotError("the target is not a single name")
+            self._check_outer()
             self._indices.append(self._range(target.id, args))
             return
-        if self._indices or self._elements:
+        self._check_outer()
+        if self._indices:
             raise CannotError("an inner loop iterates over elements")
         if call == "enumerate" and len(args) == 1 and isinstance(target, ast.Tuple):
             count, element = target.elts
@@ -162,6 +164,11 @@ class Expressions:
             self._elements[target.id] = self._iterated(values, at)
         else:
             raise CannotError("the loop does not iterate over elements")
+
+    def _check_outer(self) -> None:
+        """Raise CannotError if a loop around iterates over elements or rows."""
+        if self._elements or self._rows:
+            raise CannotError("an outer loop iterates over elements or rows")
 
     def _iterated(self, array: ast.expr, at: ast.AST) -> str:
         if not self._facts.elements(at, "getitem"):

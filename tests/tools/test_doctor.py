@@ -503,6 +503,10 @@ def test_loop_is_not_rewritten_where_that_is_not_known(case, tmp_path):
             "for i in range(40):\n    for j in range(50): y[j] = p[i, j]",
             "y[:50] = p[i, :50]",
         ),
+        (
+            "for v in p:\n    for i in range(100): y[i] += x[i]",
+            "y[:100] = y[:100] + x[:100]",
+        ),
     ],
 )
 def test_inner_loop_is_rewritten_where_the_outer_is_not(written, expected, tmp_path):
