@@ -21,7 +21,7 @@ from .rewriting import (
     sign_of,
     subscripted,
 )
-from .syntax import Facts, Source, dotted_name, is_stored
+from .syntax import Facts, Source, dotted_name, is_stored, stored
 
 _AT = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
 _SUMS = {ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod"}
@@ -142,8 +142,8 @@ def _bound_beside(source: Source, call: ast.AST, function: ast.AST) -> set[str]:
     scopes = {source.scope(call), source.scope(function)}
     others = scopes - {source.tree} if len(scopes) > 1 else set()
     nodes = [node for scope in others for node in ast.walk(scope)]
-    stored = {x.id for x in nodes if isinstance(x, ast.Name) and is_stored(x)}
-    return stored | {x.arg for x in nodes if isinstance(x, ast.arg)}
+    bound = {x.id for x in nodes if isinstance(x, ast.Name) and is_stored(x)}
+    return bound | {x.arg for x in nodes if isinstance(x, ast.arg)}
 
 
 class _Vectorization(Expressions):
@@ -300,6 +300,9 @@ class _Vectorization(Expressions):
                 self._planes.add(target.id)
             return f"{target.id} = {text}"
         text = self.full(value)
+        if isinstance(value, ast.Subscript):
+            base = dotted_name(subscripted(value)[0])
+            text += ".copy()" * (base in stored(self._outermost))  # it is no view
         self._temporaries.add(target.id)
         return f"{target.id} = {text}"
 

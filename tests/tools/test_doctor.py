@@ -276,6 +276,15 @@ LOOPS |= {
         "y[:n] = np.max(d[:n] * x[:n, None] - a, axis=-1)",
         (*ROWS, "`a` is a number or has one axis"),
     ),
+    "exchanged elements": (
+        "for i in range(n):\n    v = x[i]\n    x[i] = y[i]\n    y[i] = v",
+        "v = x[:n].copy()\nx[:n] = y[:n]\ny[:n] = v",
+    ),
+    "greater elements": (
+        "for i in range(n):\n    if x[i] > w[i]: w[i] = x[i]",
+        "w[:n] = np.where(x[:n] > w[:n], x[:n], w[:n])",
+        ("`w` shares no memory with `x`",),
+    ),
     "pairs in a list": (
         "o = []\nfor i in range(40):\n    for j in range(50): o.append(p[i, j])",
         "o = p[:40, :50].flatten()",
