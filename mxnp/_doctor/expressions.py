@@ -111,6 +111,7 @@ class Expressions:
         self._n_row_axes = 1
         self._temporaries: set[str] = set()
         self._totals: list[str] = []  # the temporaries that are running sums
+        self._updates: dict[str, str] = {}  # names that are updated, and the way
         self._read: list[tuple[str, list[ast.expr]]] = []
         self._stored: list[tuple[str, list[ast.expr]]] = []
         self._conditions: dict[str, None] = {}

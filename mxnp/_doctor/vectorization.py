@@ -165,6 +165,11 @@ class _Vectorization(Expressions):
         lines += [f"{name} = {name}[-1]" for name in self._totals]
         return Rewrite(lines, self.conditions())
 
+    def _update_name(self, name: str, way: str) -> None:
+        """Record that iterations update a name, which they may do in one way only."""
+        if name in self._temporaries or self._updates.setdefault(name, way) != way:
+            raise CannotError(f"`{name}` depends on the element before")
+
     def _check_unused(self, name: str) -> None:
         """Raise CannotError if a name that the loop leaves behind is read elsewhere."""
         if self._source.is_used_outside(self._outermost, name):
@@ -227,6 +232,8 @@ class _Vectorization(Expressions):
         is_before = [self._is_element_before(target, part) for part in both]
         if is_before.count(True) != 1 or not isinstance(target.slice, ast.Name):
             return None
+        if sum(name in stored(each) for each in self._body) > 1:
+            raise CannotError(f"`{name}` depends on elements set before")
         new = self.full(both[is_before.index(False)])
         first = f"{name}[{self._indices[0].start + -1}]"
         prefix = self._source.numpy
@@ -293,6 +300,8 @@ class _Vectorization(Expressions):
     def _temporary(self, target: ast.Name, value: ast.expr) -> str:
         if mentions(value, target.id):
             return self._extreme(target.id, value)
+        if target.id in self._updates:
+            raise CannotError(f"`{target.id}` depends on the element before")
         if self._makes_row(value) and self._varies(value):
             text = self._as_rows(value)
             self._rows[target.id] = target.id
@@ -313,16 +322,17 @@ class _Vectorization(Expressions):
         is_like = call in EXTREMES and len(args) == 2 and dotted_name(args[0]) == name
         if not is_like or call in self._source.redefined:
             raise CannotError(f"`{name}` depends on the element before")
+        self._update_name(name, call)
         text = parenthesized(args[1], self.full(args[1]))
         self._require(f"`{text}` is not empty and has no NaN")
         return f"{name} = {call}({name}, {text}.{call}())"
 
     def _accumulation(self, statement: ast.AugAssign, value: str) -> str:
         name = dotted_name(statement.target)
-        is_again = name in self._temporaries
-        if type(statement.op) not in _SUMS or not name or is_again:
+        method = _SUMS.get(type(statement.op))
+        if not method or not name:
             raise CannotError(f"`{name}` depends on the element before")
-        method = _SUMS[type(statement.op)]
+        self._update_name(name, method)
         sign = sign_of(statement.op)
         self._require(REORDERED if method == "sum" else MULTIPLIED)
         if self._is_read(name):
@@ -450,7 +460,9 @@ class _Vectorization(Expressions):
             if integer(first.value) == 1 and isinstance(first.op, (ast.Add, ast.Sub)):
                 count = f"{self._source.numpy}.count_nonzero({condition})"
                 count = f"int({count})" if self.keeps_types else count
-                return f"{dotted_name(first.target)} {sign_of(first.op)}= {count}"
+                name = dotted_name(first.target)
+                self._update_name(name, "sum")
+                return f"{name} {sign_of(first.op)}= {count}"
             if not isinstance(first.op, (ast.Add, ast.Sub)):
                 raise CannotError("only sums are known under a condition")
             call = ast.Call(ast.Name("where", ast.Load()), [], [])
@@ -492,59 +504,49 @@ class _Vectorization(Expressions):
                 is_less = isinstance(op, (ast.Lt, ast.LtE))
             case _:
                 return None
-        assigned = {
-            dotted_name(each.targets[0]): each.value
+        values = {
+            name: each.value
             for each in statement.body
-            if isinstance(each, ast.Assign)
+            if isinstance(each, ast.Assign) and len(each.targets) == 1
+            if (name := dotted_name(each.targets[0]))
         }
-        candidates = (
-            (self._text(other), one, not is_less),
-            (self._text(one), other, is_less),
-        )
-        found = [
-            each
-            for each in candidates
-            if each[0] in assigned
-            and self._text(assigned[each[0]]) == self._text(each[1])
-        ]
-        if not found:
-            return None
-        name, value, is_max = found[0]
-        function = "max" if is_max else "min"
-        known = ast.Name(name, ast.Load())
-        text = self._extreme(
-            name, ast.Call(ast.Name(function, ast.Load()), [known, value], [])
-        )
-        if len(statement.body) == 1:
-            return text
-        return self._place(statement, assigned, name, value, function)
+        for known, value, is_max in ((other, one, not is_less), (one, other, is_less)):
+            name, function = dotted_name(known), "max" if is_max else "min"
+            if name not in values or self._text(values[name]) != self._text(value):
+                continue
+            if any(self._draws(part) for part in ast.walk(value)):
+                raise CannotError("a random number is drawn for each comparison")
+            if len(statement.body) > 1:
+                return self._place(statement, values, name, function)
+            call = ast.Call(ast.Name(function, ast.Load()), [known, value], [])
+            return self._extreme(name, call)
+        return None
 
     def _place(
-        self,
-        statement: ast.If,
-        assigned: dict[str, ast.expr],
-        name: str,
-        value: ast.expr,
-        function: str,
+        self, statement: ast.If, values: dict[str, ast.expr], name: str, function: str
     ) -> str:
         """Rewrite a search for an extreme and its index."""
-        places = [place for place in assigned if place != name]
+        place = next((each for each in values if each != name), "")
         (index,) = self._indices if len(self._indices) == 1 else (None,)
         is_strict = isinstance(statement.test.ops[0], (ast.Gt, ast.Lt))  # type: ignore[attr-defined]
         if not (
             index
             and is_strict
             and index.step == 1
-            and len(places) == len(statement.body) - 1 == 1
-            and dotted_name(assigned[places[0]]) == index.name
+            and place
+            and len(statement.body) == len(values) == 2
+            and dotted_name(values[place]) == index.name
         ):
             raise CannotError("there is more than one statement under a condition")
-        array = parenthesized(value, self.full(value))
+        for each in (name, place):
+            self._update_name(each, self._text(statement))
+        array = parenthesized(values[name], self.full(values[name]))
         extreme, sign = f"{array}.{function}()", ">" if function == "max" else "<"
+        self._require(f"`{array}` is not empty and has no NaN")
         start = "" if str(index.start) == "0" else f"{index.start} + "
         return (
             f"if {extreme} {sign} {name}:\n"
-            f"    {places[0]} = {start}int({array}.arg{function}())\n"
+            f"    {place} = {start}int({array}.arg{function}())\n"
             f"    {name} = {extreme}"
         )
 

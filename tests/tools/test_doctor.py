@@ -446,6 +446,32 @@ REFUSED = {
     "another value": "for i in range(n):\n    if x[i] > t:\n        t = w[i]",
     "greatest of two": "for i in range(1, n): y[i] = max(y[i - 1], x[i], b)",
     "greatest with a key": "for i in range(1, n): y[i] = max(y[i - 1], x[i], key=abs)",
+    "running maximum that is scaled": "for i in range(1, n):\n"
+    "    y[i] = max(y[i - 1], x[i])\n    y[i] *= 0.5",
+    "running product that starts again": "for i in range(1, n):\n"
+    "    y[i] = y[i - 1] * x[i]\n    if y[i] < 0.01: y[i] = 1.0",
+    "running sum that is bounded": "for i in range(1, n):\n"
+    "    y[i] = y[i - 1] + x[i]\n    y[i] = max(y[i], 0.0)",
+    "sum that is bounded": "for i in range(n):\n    t += x[i]\n    t = max(t, w[i])",
+    "number that is bounded": "for i in range(n):\n"
+    "    if x[i] > 0: t += 1\n    t = min(t, w[i])",
+    "sum that is multiplied": "for i in range(n):\n    t += x[i]\n    t *= w[i]",
+    "sum that starts again": "for i in range(n):\n"
+    "    t += x[i]\n    y[i] = t\n    t = w[i]",
+    "greatest, then least": "for i in range(n):\n"
+    "    if x[i] > t: t = x[i]\n    if w[i] < t: t = w[i]",
+    "between two arrays": "for i in range(n):\n"
+    "    t = max(t, x[i])\n    t = min(t, w[i])",
+    "greatest of an element": "for i in range(n):\n"
+    "    v = x[i]\n    v = max(v, w[i])\n    y[i] = v",
+    "places of two searches": "j = 0\nu = np.round(x, 1)\nv = np.round(w, 1)\n"
+    "for i in range(n):\n    if u[i] > t:\n        t = u[i]\n        j = i\n"
+    "    if v[i] > t:\n        t = v[i]\n        j = i",
+    "place of the greatest of some": "j = 0\nfor i in range(n):\n"
+    "    if x[i] > t:\n        t = x[i]\n        j = i\n    t = max(t, w[i])",
+    "place in a list": "j = [0]\nfor i in range(n):\n"
+    "    if x[i] > t:\n        t = x[i]\n        j[0] = i",
+    "two names of the greatest": "for i in range(n):\n    if x[i] > t: t = v = x[i]",
     "other max": "def max(u, v): return v\nfor i in range(n): t = max(t, x[i])",
     "other maximum so far": "max = lambda u, v: v\n"
     "for i in range(1, n): y[i] = max(y[i - 1], x[i])",
