@@ -7,10 +7,18 @@ from collections.abc import Iterator
 
 from mxnp._profiler.model import Row, Wait
 
-from .bindings import integer
+from .bindings import Bindings, integer
 from .findings import Finding, Search, summed
 from .rewriting import REORDERED, CannotError, Rewrite, parenthesized
-from .syntax import COMPREHENSIONS, LOOPS, PURE, dotted_name, is_stored, stored
+from .syntax import (
+    COMPREHENSIONS,
+    LOOPS,
+    PURE,
+    assigned,
+    dotted_name,
+    is_stored,
+    stored,
+)
 from .vectorization import vectorized_generator, vectorized_loop
 
 _LEAST_ELEMENTS = 1000  # read or set one by one
@@ -324,12 +332,17 @@ def _iterated_list(
         array = array.args[0]
     elif call in ("zip", "range", "map"):
         return None
+    if dotted_name(array) in stored(node):
+        return None
+    conditions = [condition]
+    if not _only_reads(search, node):
+        conditions.append(f"the loop does not change `{source.text(array)}`")
     text = f"{parenthesized(array, source.text(array))}.tolist()"
     changed = source.text(node, lambda part: text if part is array else None)
     edit = (node, changed)
     if not isinstance(node, ast.For):
         changed = search.restated(node, changed)
-    return Rewrite([changed], [condition]), edit
+    return Rewrite([changed], conditions), edit
 
 
 def _is_iteration(node: ast.AST) -> bool:
@@ -352,7 +365,11 @@ def _whole(search: Search, innermost: ast.AST) -> ast.AST:
         return innermost  # which iterates over an array
     outer = [loop for loop in search.source.loops(innermost) if isinstance(loop, LOOPS)]
     return next(
-        (loop for loop in reversed(outer) if _unchanged(search, innermost, loop)),
+        (
+            loop
+            for loop in reversed(outer)
+            if _only_reads(search, loop) and _unchanged(search, innermost, loop)
+        ),
         innermost,
     )
 
@@ -422,9 +439,25 @@ def _is_number(search: Search, node: ast.AST) -> bool:
     return isinstance(above, ast.Attribute) and above.attr == "item"
 
 
+_SUSPENDED = (  # where other code may run, or which may run later
+    *(ast.Yield, ast.YieldFrom, ast.Await),
+    *(ast.FunctionDef, ast.Lambda, ast.GeneratorExp),
+)
+
+
 def _only_reads(search: Search, loop: ast.AST) -> bool:
+    """Check whether a loop is known to change only arrays that are new before it."""
+    bindings, bound = Bindings(search.facts, loop), assigned([loop])
     for node in ast.walk(loop):
-        if isinstance(node, ast.Subscript) and is_stored(node):
+        if isinstance(node, (ast.Subscript, ast.Attribute)) and is_stored(node):
+            base = dotted_name(node.value)
+            if base in bound or not bindings.is_new(base):
+                return False
+        iterated = getattr(node, "iter", None)
+        is_named = isinstance(iterated, (ast.Name, ast.Attribute, ast.Subscript))
+        if is_named and not search.facts.elements(node):
+            return False  # it may be a generator
+        if isinstance(node, _SUSPENDED):
             return False
         if isinstance(node, ast.AugAssign) and search.facts.rows.get(node):
             return False

@@ -899,7 +899,49 @@ SCALARS = {
             "    for j in range(2):",
             "        y[i] = t",
         ),
-        ("the loop does not change `x` and `w`",),
+        (),
+    ),
+    "an array with another name that the outer loop changes": (
+        "z = x\nfor s in range(2):\n    z *= 0.9\n    for i in range(n):\n"
+        "        t = t * 0.5 + float(x[i])",
+        (
+            "x_list = x.tolist()",
+            "for i in range(n):",
+            "    t = t * 0.5 + float(x_list[i])",
+        ),
+        (),
+    ),
+    "an array that a function changes": (
+        "def f(): x[0] += 1\nfor s in range(2):\n    f()\n    for i in range(n):\n"
+        "        t = t * 0.5 + float(x[i])",
+        (
+            "x_list = x.tolist()",
+            "for i in range(n):",
+            "    t = t * 0.5 + float(x_list[i])",
+        ),
+        (),
+    ),
+    "an array that a generator changes": (
+        "def f():\n    for _ in range(2):\n        x[0] += 1\n        yield 0\n"
+        "v = f()\nfor s in v:\n    for i in range(n):\n"
+        "        t = t * 0.5 + float(x[i])",
+        (
+            "x_list = x.tolist()",
+            "for i in range(n):",
+            "    t = t * 0.5 + float(x_list[i])",
+        ),
+        (),
+    ),
+    "another array that the loop changes": (
+        "def f(z):\n    t = 0.0\n    for i in range(n):\n"
+        "        t = t * 0.5 + float(x[i])\n        z[i] = t\nf(y)",
+        (
+            "x_list = x.tolist()",
+            "for i in range(n):",
+            "    t = t * 0.5 + float(x_list[i])",
+            "    z[i] = t",
+        ),
+        ("the loop does not change `x`",),
     ),
     "elements": (
         "for v in x:\n    t = t * 0.5 + v",
@@ -927,6 +969,16 @@ def test_reads_are_those_of_a_list(case, tmp_path):
     lines[first:last] = [margin + line for line in expected]
     text = "\n".join(lines)
     same(program, Run(tmp_path, SETUP + text, "rewritten"))
+
+
+def test_elements_of_an_array_that_the_loop_changes_get_an_example(tmp_path):
+    written = "for v in x:\n    t = t * 0.5 + v\n    x[-1] = t"
+    assert Run(tmp_path, SETUP + written).only("scalar reads").is_example
+
+
+def test_numbers_that_are_drawn_again_are_not_rewritten(tmp_path):
+    written = "for i in range(n):\n    if rng.random() > t: t = rng.random()"
+    assert Run(tmp_path, SETUP + written).findings == []
 
 
 # -- Arrays that grow, masks, results, waits ---------------------------------------------
