@@ -620,10 +620,21 @@ def loops(draw):
 
     lines = []
     for _ in range(draw(st.integers(1, 3))):
-        kind = draw(st.integers(0, 4))
+        kind = draw(st.integers(0, 6))
         if kind == 0:
-            lines.append(f"v = {expression()}")
-            lines.append(f"{element()} = v * 0.5")
+            lines.append(f"v = {draw(st.sampled_from([element(), expression()]))}")
+            if draw(st.booleans()):
+                lines.append(f"{element()} = {element()}")
+            lines.append(f"{element()} = v")
+        elif kind == 3:
+            name, function = draw(array), draw(st.sampled_from(["max", "min"]))
+            lines.append(f"{name}[i] = {function}({name}[i - 1], {element()})")
+        elif kind == 4:
+            lines.append(f"t = {draw(st.sampled_from(['max', 'min']))}(t, {element()})")
+        elif kind == 5:
+            one, sign = element(), draw(st.sampled_from("<>"))
+            place = draw(st.sampled_from(["", f"\n{' ' * 8}at = i"]))
+            lines.append(f"if {one} {sign} t:\n        t = {one}{place}")
         elif kind == 1:
             lines.append(
                 f"if {element()} > {element()}:\n        {element()} = {expression()}"
@@ -631,7 +642,7 @@ def loops(draw):
         else:
             sign = draw(st.sampled_from(["=", "=", "+=", "-="]))
             lines.append(f"{element()} {sign} {expression()}")
-    ends = draw(st.sampled_from(["n", "1, n", "1, n - 2", "len(x) - 2", "0, n - 2, 2"]))
+    ends = draw(st.sampled_from(["1, n", "n", "1, n - 2", "len(x) - 2", "0, n - 2, 2"]))
     return f"for i in range({ends}):\n    " + "\n    ".join(lines)
 
 
@@ -641,24 +652,28 @@ def loops(draw):
 def test_any_rewriting_gives_the_same(loop, tmp_path_factory):
     folder = tmp_path_factory.mktemp("loop")
     setup = (
-        "import mxnp as np\nn = 1200\n"
+        "import mxnp as np\nn, t, at = 1200, 0.5, 0.0\n"
         "x = np.linspace(-1, 1, n)\ny = np.linspace(2, 0, n)\nz = np.sin(x * 50)\n"
     )
+    end = "\nat = float(at)"  # arrays, lists and floats are compared
     try:
         with numpy.errstate(all="ignore"):
-            program = Run(folder, setup + loop)
+            program = Run(folder, setup + loop + end)
     except IndexError:
         return
     for found in program.findings:
         if found.pattern == "element loop":
-            text = setup + "\n".join(found.rewrite)
+            text = setup + "\n".join(found.rewrite) + end
             check(program, folder, text, found.conditions)
 
 
 def check(program, folder, text, conditions):
     """Compare with a rewritten program, which may fail only under its conditions."""
     is_guarded = any("chosen or not" in one for one in conditions)
-    known = (" is at least ", "chosen or not", " shares no memory with ")
+    known = (
+        *(" is at least ", "chosen or not", " shares no memory with "),
+        *(" NaN", " has the dtype of "),
+    )
     assert all(any(phrase in one for phrase in known) for one in conditions)
     try:
         with numpy.errstate(all="ignore"):
