@@ -44,7 +44,7 @@ def load() -> list[float]:
 def memory_available() -> int:
     """Return the bytes that are available for new arrays; 0 if they are unknown."""
     try:
-        text = Path("/proc/meminfo").read_text()
+        text = Path("/proc/meminfo").read_text(encoding="utf-8")
     except OSError:
         return _memory_total() // 2
     found = re.search(r"^MemAvailable: *(\d+) kB", text, re.MULTILINE)
@@ -60,7 +60,7 @@ def _memory_total() -> int:
 
 def _processor() -> str:
     try:
-        text = Path("/proc/cpuinfo").read_text()
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         text = ""
     found = re.search(r"^model name\s*: *(.+)", text, re.MULTILINE)

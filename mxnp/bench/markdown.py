@@ -29,7 +29,7 @@ _FAST = "mxnp.fast"
 
 def write(report: Report, path: Path) -> None:
     """Write a report to a Markdown file."""
-    path.write_text("\n".join(_page(report)).rstrip() + "\n")
+    path.write_text("\n".join(_page(report)).rstrip() + "\n", encoding="utf-8")
 
 
 def _page(report: Report) -> Iterator[str]:

@@ -36,7 +36,7 @@ def read_page(path: Path) -> Report:
     ValueError
         If the file is not such a page.
     """
-    tables = list(_tables(path.read_text()))
+    tables = list(_tables(path.read_text(encoding="utf-8")))
     facts = dict(row for heading, rows in tables if not heading for row in rows)
     try:
         started, took = facts["started"].split(", took ")

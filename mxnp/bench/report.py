@@ -156,7 +156,7 @@ class Report:
             for row in self.rows
         ]
         content = {"format": FORMAT, **vars(self), "rows": rows}
-        path.write_text(json.dumps(content, indent=1) + "\n")
+        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> Report:
@@ -168,7 +168,7 @@ def read_json(path: Path) -> Report:
     ValueError
         If the file is not such a report.
     """
-    content: Any = json.loads(path.read_text())
+    content: Any = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
         raise ValueError(f"{path} is not a report of this version of mxnp.bench")
     rows = [
