@@ -1622,7 +1622,7 @@ def test_small_findings_are_left_out(shares, head, rest, tmp_path, monkeypatch):
     found = [replace(program.findings[0], seconds=share * array) for share in shares]
     monkeypatch.setattr(_doctor, "diagnose", lambda report: (found, []))
     path = tmp_path / "printed"
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         program.doctor.print(file)
     lines = path.read_text(encoding="utf-8").splitlines()
     assert lines[0] == f"Doctor: {head}"
