@@ -91,12 +91,16 @@ def _average(a: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
     return divide_by_counts(total, _count_elements(a, axis, keepdims, where))
 
 
-def _leave_warnings(compute: Callable[[], Any], dtype: numpy.dtype[Any]) -> Any:
-    """Compute a number; return NotImplemented if NumPy divides complex infinities.
+def _leave_warnings(
+    compute: Callable[[], Any], dtype: numpy.dtype[Any], *arguments: Any
+) -> Any:
+    """Compute a result; return NotImplemented if NumPy divides complex infinities.
 
-    NumPy divides a sum by a count as scalars, whose warnings have their own texts.
+    NumPy divides a sum by a count as scalars, whose warnings have their own texts. The
+    arguments are those of `returns_number`.
     """
-    return compute_finite(compute) if dtype.kind == "c" else compute()
+    is_left = dtype.kind == "c" and returns_number(*arguments)
+    return compute_finite(compute) if is_left else compute()
 
 
 def _mean(
@@ -123,8 +127,7 @@ def _mean(
             result = result.astype(a.dtype)
         return finish(result, out)
 
-    is_number = returns_number(a, axis, out, keepdims)
-    return _leave_warnings(compute, wanted) if is_number else compute()
+    return _leave_warnings(compute, wanted, a, axis, out, keepdims)
 
 
 def _sums_in_float64(a: Any) -> bool:
@@ -258,12 +261,9 @@ def finish_variance(variance: Callable[..., Any]) -> Callable[..., Any]:
         def compute() -> Any:
             return finish(variance(a, *args, **kwargs), out)
 
-        is_number = (
-            type(a) is ndarray
-            and "where" not in kwargs  # NumPy warns of elements that it excludes
-            and returns_number(a, given.get("axis"), out, keepdims)
-        )
-        return _leave_warnings(compute, a.dtype) if is_number else compute()
+        if type(a) is not ndarray or "where" in kwargs:
+            return compute()  # NumPy warns of elements that it excludes
+        return _leave_warnings(compute, a.dtype, a, given.get("axis"), out, keepdims)
 
     return finished
 
