@@ -86,11 +86,10 @@ struct job {
     char *to;
 };
 
-/* Each element of a word is written, and the next one overwrites it unless the mask is true.
- * This needs no branches, but may write one element too many.  The last elements are therefore
- * written one by one, as those of the next chunk follow. */
-#define WRITE(type, value)                                              \
-    static void write_##type(void *job, size_t chunk, int thread)       \
+/* Goes through the mask in words.  `all` copies the elements of a word that is true, `some`
+ * those of another, and `one` copies a single element. */
+#define WALK(name, type, all, some, one)                                \
+    static void name##_##type(void *job, size_t chunk, int thread)      \
     {                                                                   \
         (void)thread;                                                   \
         const struct job *j = job;                                      \
@@ -107,108 +106,58 @@ struct job {
             if (word == 0)                                              \
                 continue;                                               \
             if (word == ALL_TRUE) {                                     \
-                for (int b = 0; b < WORD; b++)                          \
-                    to[k + b] = value(i + b);                           \
+                all;                                                    \
                 k += WORD;                                              \
                 continue;                                               \
             }                                                           \
             for (int b = 0; b < WORD; b++) {                            \
-                to[k] = value(i + b);                                   \
+                some;                                                   \
                 k += mask[i + b] != 0;                                  \
             }                                                           \
         }                                                               \
         for (; i < n && k < end; i++)                                   \
-            if (mask[i] != 0)                                           \
-                to[k++] = value(i);                                     \
+            if (mask[i] != 0) {                                         \
+                one;                                                    \
+                k++;                                                    \
+            }                                                           \
     }
+#define SIZES(X) X(uint8_t) X(uint16_t) X(uint32_t) X(uint64_t) X(uint128)
 
-#define POSITION(i) (i)
-#define ELEMENT(i)  from[i]
-
-WRITE(int64_t, POSITION)
-WRITE(uint8_t, ELEMENT)
-WRITE(uint16_t, ELEMENT)
-WRITE(uint32_t, ELEMENT)
-WRITE(uint64_t, ELEMENT)
-WRITE(uint128, ELEMENT)
-
-static mx_chunk_function writer(const char *from, int itemsize)
-{
-    if (!from)
-        return write_int64_t;
-    switch (itemsize) {
-    case 1:
-        return write_uint8_t;
-    case 2:
-        return write_uint16_t;
-    case 4:
-        return write_uint32_t;
-    case 8:
-        return write_uint64_t;
-    default:
-        return write_uint128;
-    }
-}
-
-void mx_compact_write(const struct mx_compaction *c, const char *from, int itemsize, char *to)
-{
-    struct job job = {c, from, to};
-    compact_run(writer(from, itemsize), &job, c->n_chunks);
-}
-
-/* -- Copying back ------------------------------------------------------------------- */
+/* Each element of a word is written, and the next one overwrites it unless the mask is true.
+ * This needs no branches, but may write one element too many.  The last elements are therefore
+ * written one by one, as those of the next chunk follow. */
+#define EACH(statement)            \
+    for (int b = 0; b < WORD; b++) \
+    statement
+#define WRITE(type) \
+    WALK(write, type, EACH(to[k + b] = from[i + b]), to[k] = from[i + b], to[k] = from[i])
+SIZES(WRITE)
+WALK(positions, int64_t, EACH(to[k + b] = i + b), to[k] = i + b, to[k] = i)
 
 /* Other code may write the elements where the mask is false meanwhile, so they are not written,
  * not even with their own values. */
-#define EXPAND(type)                                                              \
-    static void expand_##type(void *job, size_t chunk, int thread)                \
-    {                                                                             \
-        (void)thread;                                                             \
-        const struct job *j = job;                                                \
-        const uint8_t *mask = j->compaction->mask;                                \
-        const type *from = (const type *)(const void *)j->from;                   \
-        type *to = (type *)(void *)j->to, nowhere;                                \
-        intptr_t i = begin_of(chunk), n = end_of(j->compaction, chunk);           \
-        intptr_t k = j->compaction->begins[chunk];                                \
-        const intptr_t end = j->compaction->begins[chunk + 1];                    \
-        for (; i + WORD <= n && k + WORD <= end; i += WORD) {                     \
-            uint64_t word;                                                        \
-            memcpy(&word, mask + i, sizeof word);                                 \
-            if (word == 0)                                                        \
-                continue;                                                         \
-            if (word == ALL_TRUE) {                                               \
-                memcpy(to + i, from + k, WORD * sizeof(type));                    \
-                k += WORD;                                                        \
-                continue;                                                         \
-            }                                                                     \
-            for (int b = 0; b < WORD; b++) {                                      \
-                *(type *)pick_place(mask[i + b], to + i + b, &nowhere) = from[k]; \
-                k += mask[i + b] != 0;                                            \
-            }                                                                     \
-        }                                                                         \
-        for (; i < n && k < end; i++)                                             \
-            if (mask[i] != 0)                                                     \
-                to[i] = from[k++];                                                \
-    }
+#define PUT_CHOSEN(type)                                                  \
+    type nowhere, *place = pick_place(mask[i + b], to + i + b, &nowhere); \
+    *place = from[k]
+#define EXPAND(type)                                                                    \
+    WALK(expand, type, memcpy(to + i, from + k, WORD * sizeof(type)), PUT_CHOSEN(type), \
+         to[i] = from[k])
+SIZES(EXPAND)
 
-EXPAND(uint8_t)
-EXPAND(uint16_t)
-EXPAND(uint32_t)
-EXPAND(uint64_t)
-EXPAND(uint128)
+#define FUNCTIONS(name) \
+    {name##_uint8_t, name##_uint16_t, name##_uint32_t, name##_uint64_t, name##_uint128}
+
+void mx_compact_write(const struct mx_compaction *c, const char *from, int itemsize, char *to)
+{
+    static const mx_chunk_function functions[] = FUNCTIONS(write);
+    struct job job = {c, from, to};
+    compact_run(from ? functions[__builtin_ctz((unsigned)itemsize)] : positions_int64_t, &job,
+                c->n_chunks);
+}
 
 void mx_compact_expand(const struct mx_compaction *c, const char *from, int itemsize, char *to)
 {
-    static const struct {
-        int itemsize;
-        mx_chunk_function function;
-    } sizes[] = {{1, expand_uint8_t},
-                 {2, expand_uint16_t},
-                 {4, expand_uint32_t},
-                 {8, expand_uint64_t},
-                 {16, expand_uint128}};
+    static const mx_chunk_function functions[] = FUNCTIONS(expand);
     struct job job = {c, from, to};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (sizes[i].itemsize == itemsize)
-            compact_run(sizes[i].function, &job, c->n_chunks);
+    compact_run(functions[__builtin_ctz((unsigned)itemsize)], &job, c->n_chunks);
 }
