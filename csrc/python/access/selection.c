@@ -145,25 +145,28 @@ int selection_take(PyObject *a, PyObject *mask, PyObject **out)
     return 0;
 }
 
+/* Check whether values can be copied to elements as they are. */
+static bool fits_values(const PyArrayObject *to, const PyArrayObject *from)
+{
+    return PyArray_NDIM(from) == 1 && PyArray_DESCR(from) == PyArray_DESCR(to) &&
+           PyArray_ISCARRAY(to) && PyArray_ISCARRAY_RO(from);
+}
+
 /* Check whether elements are copied to the places that a mask selects. */
 static bool fits_mask(const PyArrayObject *to, const PyArrayObject *mask,
                       const PyArrayObject *from)
 {
     struct extent extent = extent_of_array(to);
-    return recycle_row(PyArray_DESCR(to)) >= 0 && PyArray_NDIM(from) == 1 &&
-           PyArray_DESCR(from) == PyArray_DESCR(to) && PyArray_TYPE(mask) == NPY_BOOL &&
-           PyArray_NDIM(mask) == PyArray_NDIM(to) && PyArray_SAMESHAPE(mask, to) &&
-           PyArray_ISCARRAY(to) && PyArray_ISCARRAY_RO(mask) && PyArray_ISCARRAY_RO(from) &&
+    return recycle_row(PyArray_DESCR(to)) >= 0 && fits_values(to, from) &&
+           PyArray_TYPE(mask) == NPY_BOOL && PyArray_NDIM(mask) == PyArray_NDIM(to) &&
+           PyArray_SAMESHAPE(mask, to) && PyArray_ISCARRAY_RO(mask) &&
            are_apart(extent, extent_of_array(mask)) && are_apart(extent, extent_of_array(from));
 }
 
 bool selection_may_put(PyObject *a, PyObject *values)
 {
-    if (settings_use_gpu() || !is_array(values))
-        return false;
-    const PyArrayObject *to = np_array_of(a), *from = np_array_of(values);
-    return PyArray_NDIM(from) == 1 && PyArray_DESCR(from) == PyArray_DESCR(to) &&
-           PyArray_ISCARRAY(to) && PyArray_IS_C_CONTIGUOUS(from);
+    return !settings_use_gpu() && is_array(values) &&
+           fits_values(np_array_of(a), np_array_of(values));
 }
 
 int selection_put(PyObject *np_array, PyObject *mask, PyObject *values)
