@@ -18,11 +18,7 @@ _LEAST_GROUPS = 10
 
 def python_functions(search: Search) -> Iterator[Finding]:
     """Find calls of the functions that vectorize makes."""
-    for node, rows in list(search.facts.rows.items()):
-        counted = [row for row in rows if row.operation == "vectorize"]
-        n = sum(row.elements for row in counted)
-        if n < _LEAST or not isinstance(node, ast.Call):
-            continue
+    for node, n, seconds in _calls(search, "vectorize"):
         text = ""
         try:
             text, conditions = vectorized_function(node, search.facts)
@@ -30,47 +26,63 @@ def python_functions(search: Search) -> Iterator[Finding]:
         except CannotError:
             where = f"{search.source.numpy}.where(condition, values, others)"
             rewrite = Rewrite([where], ["the function chooses between values"])
-        search.claim(node)
-        found = search.finding(
-            "Python function",
+        yield _python_function(
+            search,
             node,
-            (n, "calls of a Python function", summed(counted)[1]),
+            (n, "calls of a Python function", seconds),
             "vectorize calls the function for each element, as a loop does. Operations "
             "on whole arrays compute all elements in one pass.",
             rewrite,
-            is_example=not text,
+            text,
         )
-        if text:
-            search.note_edit(found, node, text)
-        yield found
 
 
 def functions_of_rows(search: Search) -> Iterator[Finding]:
     """Find calls of apply_along_axis, which calls a Python function for each row."""
-    source = search.source
-    for node, rows in list(search.facts.rows.items()):
-        counted = [row for row in rows if row.operation == "apply_along_axis"]
-        n = sum(row.elements for row in counted)
-        if n < _LEAST or not isinstance(node, ast.Call) or node in search.claimed:
+    for node, n, seconds in _calls(search, "apply_along_axis"):
+        if node in search.claimed:
             continue
         text, conditions = _along_axis(search, node)
-        example = f"{source.numpy}.max(x, axis=1)"
-        search.claim(node)
-        found = search.finding(
-            "Python function",
+        example = f"{search.source.numpy}.max(x, axis=1)"
+        yield _python_function(
+            search,
             node,
-            (n, "elements in calls of a Python function", summed(counted)[1]),
+            (n, "elements in calls of a Python function", seconds),
             "apply_along_axis calls the function for each row. Functions of NumPy that "
             "have an axis compute all rows in one pass.",
             Rewrite(
                 [search.restated(node, text) if text else example],
                 conditions if text else ["the function reduces a row"],
             ),
-            is_example=not text,
+            text,
         )
-        if text:
-            search.note_edit(found, node, text)
-        yield found
+
+
+def _calls(search: Search, operation: str) -> Iterator[tuple[ast.Call, int, float]]:
+    """Yield calls with many elements in an operation, with these and the seconds."""
+    for node, rows in list(search.facts.rows.items()):
+        counted = [row for row in rows if row.operation == operation]
+        n = sum(row.elements for row in counted)
+        if n >= _LEAST and isinstance(node, ast.Call):
+            yield node, n, summed(counted)[1]
+
+
+def _python_function(
+    search: Search,
+    node: ast.Call,
+    cost: tuple[int, str, float],
+    problem: str,
+    rewrite: Rewrite,
+    text: str,
+) -> Finding:
+    """Return a finding for a call, with an edit to `text` unless that is empty."""
+    search.claim(node)
+    found = search.finding(
+        "Python function", node, cost, problem, rewrite, is_example=not text
+    )
+    if text:
+        search.note_edit(found, node, text)
+    return found
 
 
 def _along_axis(search: Search, call: ast.Call) -> tuple[str, list[str]]:
