@@ -311,7 +311,7 @@ class _Vectorization(Expressions):
         text = self.full(value)
         if isinstance(value, ast.Subscript):
             base = dotted_name(subscripted(value)[0])
-            text += ".copy()" * (base in stored(self._outermost))  # it is no view
+            text += ".copy()" * (base in stored(self._outermost))  # not a view
         self._temporaries.add(target.id)
         return f"{target.id} = {text}"
 

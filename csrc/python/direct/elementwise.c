@@ -364,8 +364,8 @@ static int compute_all(struct operation *operation, char *out, const npy_intp *s
                : compute_and_report(operation, out, strides);
 }
 
-/* Compute a new scalar.  NumPy's loops for complex numbers choose their instructions by the
- * stride of the result: it is zero for one input, and that of an array for two. */
+/* Compute a new scalar.  The stride of the result decides which instructions NumPy's loops for
+ * complex numbers use.  With one input it is 0, and with two it is the size of an element. */
 static int compute_scalar(struct operation *operation, PyObject **result)
 {
     int row = operation->signature->out[0];
