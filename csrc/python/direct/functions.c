@@ -344,22 +344,53 @@ static int call_ravel(PyObject *const *args, size_t n, PyObject **result)
     return answer(reshaped(args[0], &view), result);
 }
 
-static int call_transpose(PyObject *const *args, size_t n, PyObject **result)
+/* Read the order of the axes of a view: numbers or a tuple of them, or nothing or None for the
+ * reverse.  Return false if NumPy has to read it. */
+static bool read_order(PyObject *const *axes, size_t n, int ndim, int *order)
 {
+    unsigned seen = 0;
+    PyObject *tuple = n == 1 && PyTuple_CheckExact(axes[0]) ? axes[0] : NULL;
+    bool is_reverse = n == 0 || (n == 1 && axes[0] == Py_None);
+    if (!is_reverse && (tuple ? PyTuple_Size(tuple) : (Py_ssize_t)n) != ndim)
+        return false;
+    for (int i = 0; i < ndim; i++) {
+        int64_t axis = ndim - 1 - i;
+        if (!is_reverse && !read_small(tuple ? PyTuple_GetItem(tuple, i) : axes[i], &axis))
+            return false;
+        axis += axis < 0 ? ndim : 0;
+        if (axis < 0 || axis >= ndim)
+            return false;
+        order[i] = (int)axis;
+        seen |= 1u << axis;
+    }
+    return seen == (1u << ndim) - 1;
+}
+
+/* Return a view of an array with its axes in another order: a.transpose(*axes). */
+static int call_transposed(PyObject *const *args, size_t n, PyObject **result)
+{
+    int order[MOST_NDIM];
     struct view view;
-    if (n != 1 || !is_array(args[0]) || recycle_row(PyArray_DESCR(np_array_of(args[0]))) < 0)
+    if (n < 1 || !is_array(args[0]) || recycle_row(PyArray_DESCR(np_array_of(args[0]))) < 0)
         return 0;
     PyArrayObject *np_array = queue_ready(args[0]);
     int ndim = PyArray_NDIM(np_array);
-    if (ndim == 0 || ndim > MOST_NDIM || !recycle_is_plain(np_array))
+    if (ndim == 0 || ndim > MOST_NDIM || !recycle_is_plain(np_array) ||
+        !read_order(args + 1, n - 1, ndim, order))
         return 0;
     view.data = PyArray_BYTES(np_array);
     view.ndim = ndim;
     for (int axis = 0; axis < ndim; axis++) {
-        view.shape[axis] = PyArray_DIM(np_array, ndim - 1 - axis);
-        view.strides[axis] = PyArray_STRIDE(np_array, ndim - 1 - axis);
+        view.shape[axis] = PyArray_DIM(np_array, order[axis]);
+        view.strides[axis] = PyArray_STRIDE(np_array, order[axis]);
     }
     return answer(recycle_view(args[0], &view), result);
+}
+
+/* The same for the function, which takes all axes as one argument. */
+static int call_transpose(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n <= 2 ? call_transposed(args, n, result) : 0;
 }
 
 /* Return a view of the real or imaginary parts of complex numbers.  The real part of another
@@ -1374,6 +1405,7 @@ static const struct direct_row {
     {.name = "reshape", .call = call_reshape, .glance = call_reshape},
     {.name = "ravel", .call = call_ravel, .glance = call_ravel},
     {.name = "transpose", .call = call_transpose, .glance = call_transpose},
+    {.name = "transposed", .call = call_transposed, .glance = call_transposed},
     {.name = "real", .call = call_real, .glance = call_real},
     {.name = "imag", .call = call_imag, .glance = call_imag},
     {.name = "diagonal", .call = call_diagonal, .glance = call_diagonal},
