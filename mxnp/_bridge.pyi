@@ -32,6 +32,7 @@ class Function:
     direct: str
     choose: Callable[..., Callable[..., Any]] | None
     choose_from: int
+    choose_rule: str  # "n" number of arguments, "k" a keyword, "x" axes of an argument
     implementation: Callable[..., Any] | None
     gpu_implementation: Callable[..., Any] | None
     layer: Callable[..., Any] | bool | None

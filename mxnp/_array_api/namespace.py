@@ -75,7 +75,7 @@ def _function(module: str, original: Any) -> Any:
     change = _CHANGES.get(original.__name__)
     if change is not None:
         counterpart.choose = _change(change, original)
-        counterpart.choose_from = 0
+        counterpart.choose_from, counterpart.choose_rule = 0, "n"
     for place in ("implementation", "gpu_implementation"):
         form = getattr(original, place)
         if original.__name__ == "argsort" and form is not None:

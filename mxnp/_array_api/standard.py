@@ -158,6 +158,7 @@ def extend(
     accepts: Callable[..., bool],
     signature: bool = True,
     least: int = 2,
+    rule: str = "n",
 ) -> None:
     """
     Make the counterpart of a function accept calls that NumPy's function refuses.
@@ -177,6 +178,8 @@ def extend(
         Whether the counterpart has the signature of `extension`.
     least : int, optional
         The least number of arguments of the additional calls.
+    rule : str, optional
+        Which calls they are: see `Function.choose_rule`.
     """
 
     def choose(*args: Any, **kwargs: Any) -> Any:
@@ -184,6 +187,7 @@ def extend(
 
     counterpart = find_counterpart(original)
     counterpart.choose, counterpart.choose_from = choose, least
+    counterpart.choose_rule = rule
     if signature and not isinstance(original, numpy.ufunc):
         signatures[original] = extension
 
@@ -256,8 +260,8 @@ def _has_one_positional_bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 extend(numpy.clip, _clip, _has_one_positional_bound)
-extend(numpy.sort, _sort, lambda args, kwargs: "descending" in kwargs)
-extend(numpy.argsort, argsort, lambda args, kwargs: "descending" in kwargs)
+for _function, _extension in ((numpy.sort, _sort), (numpy.argsort, argsort)):
+    extend(_function, _extension, lambda _, named: "descending" in named, rule="k")
 
 
 # -- Values ---------------------------------------------------------------------------

@@ -103,4 +103,5 @@ def _has_axes(a: Any, index: Any, n: int) -> bool:
     return int(found.ndim) >= n
 
 
-vars(ufunc)["at"].choose = _choose_at
+_at = vars(ufunc)["at"]
+_at.choose, _at.choose_from, _at.choose_rule = _choose_at, 2, "x"

@@ -73,7 +73,8 @@ struct function {
     PyObject *layer;      /* NumPy's code over mxnp arrays, called next: see run_layer() */
     PyObject *first;      /* what `implementation` gets before the arguments, or NULL */
     PyObject *owner;      /* weak reference to the object whose method it is, or NULL */
-    int choose_from;      /* `choose` is asked if there are this many arguments */
+    int choose_from;      /* how many arguments or axes `choose` is asked for */
+    char choose_rule;     /* which of them: see function_members */
     int layer_factor;     /* an array of so many thresholds is large for the layer */
     int operation;        /* for a ufunc, its row in ops.def, or -1 */
     bool adopts;          /* whether results become mxnp arrays */

@@ -442,7 +442,7 @@ PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth
     return depth > 0 ? adopt_items(result, call_args, depth - 1) : result;
 }
 
-static bool is_object_dtype(PyObject *x)
+bool convert_is_object_dtype(PyObject *x)
 {
     return x == (PyObject *)&PyBaseObject_Type ||
            (Py_TYPE(x) == object_dtype && ((PyArray_Descr *)x)->kind == 'O') ||
@@ -457,7 +457,7 @@ static bool makes_objects(PyObject *args, PyObject *kwargs)
     PyObject *dtype = kwargs ? convert_keyword(kwargs, &name, "dtype") : NULL;
     if (!dtype && PyTuple_Size(args) > 1)
         dtype = PyTuple_GetItem(args, 1);
-    return dtype && is_object_dtype(dtype);
+    return dtype && convert_is_object_dtype(dtype);
 }
 
 #define FEW 8 /* items of a list that are looked at for a callback */

@@ -12,6 +12,9 @@ PyObject *convert_unwrap_kwargs(PyObject *kwargs, struct call_args *call_args, i
 /* Note the NumPy arrays of an argument, also in tuples and dicts, which a result may be. */
 void convert_note_out(struct call_args *call_args, PyObject *out);
 
+/* Check for the dtype object, as an argument names it. */
+bool convert_is_object_dtype(PyObject *x);
+
 /* Check for a function of Python among the arguments.  The callee then mostly hands lists,
  * dicts and tuples on to it, which knows them as its own. */
 bool convert_has_callback(PyObject *args, PyObject *kwargs);

@@ -2,6 +2,8 @@
 #include "python/object/function.h"
 
 #include <limits.h>
+#include <math.h>
+#include <string.h>
 
 #include "ir/ops.h"
 #include "python/base/device.h"
@@ -794,7 +796,8 @@ PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
         return NULL;
     if (function_record(f, args, kwargs, &result) != 0)
         return result;
-    if (!f->choose || f->choose == Py_None || count_args(args, kwargs) < f->choose_from) {
+    if (!f->choose || f->choose == Py_None || count_args(args, kwargs) < f->choose_from ||
+        (f->choose_rule == 'k' && !kwargs)) {
         PyObject *all = kwargs ? with_out_last(f, args, kwargs) : NULL;
         result = all ? convert_call(f, f->wrapped, all, NULL)
                      : convert_call(f, f->wrapped, args, kwargs);
@@ -1022,15 +1025,86 @@ static inline bool is_plain(PyObject *x)
            PyUnicode_CheckExact(x) || PyArray_IsScalar(x, Generic);
 }
 
-/* Return a borrowed reference to what NumPy's function gets for an argument, or NULL if that is
- * neither an array, nor a plain argument, nor the ufunc of one of its methods. */
-static inline PyObject *plain_value(const struct function *f, PyObject *x)
+/* Check for an item of a tuple or list that call_plain() takes: no function of the program, and
+ * no array that is large. */
+static bool is_plain_item(PyObject *x, int depth, Py_ssize_t least);
+
+/* Check for a short tuple or list of such items. */
+static bool is_plain_container(PyObject *x, int depth, Py_ssize_t least)
 {
-    if (is_array(x))
-        return (PyObject *)queue_ready(x);
+    bool is_list = PyList_CheckExact(x);
+    if (depth <= 0 || !(is_list || PyTuple_CheckExact(x)))
+        return false;
+    Py_ssize_t n = is_list ? PyList_Size(x) : PyTuple_Size(x), i = 0;
+    while (
+        i < n && n <= MAX_PLAIN &&
+        is_plain_item(is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i), depth - 1, least))
+        i++;
+    return i == n;
+}
+
+static bool is_plain_item(PyObject *x, int depth, Py_ssize_t least)
+{
+    return is_array(x) ? are_small(&x, 1, least)
+                       : is_plain(x) || Py_TYPE(x) == np_array_type ||
+                             is_plain_container(x, depth, least);
+}
+
+/* Check for an argument that call_plain() takes: an array, a plain argument, the ufunc of one
+ * of its methods, or a short tuple or list. */
+static inline bool is_taken(const struct function *f, PyObject *x, Py_ssize_t least)
+{
+    return is_array(x) || is_plain(x) ||
+           (f->is_member && PyObject_TypeCheck(x, function_type)) ||
+           is_plain_container(x, f->depth, least);
+}
+
+/* Return a new reference to what NumPy's function gets for such an argument. */
+static inline PyObject *plain_value(const struct function *f, PyObject *x,
+                                    struct call_args *call_args)
+{
+    if (is_array(x)) {
+        call_args_add(call_args, x);
+        return Py_NewRef((PyObject *)queue_ready(x));
+    }
     if (f->is_member && PyObject_TypeCheck(x, function_type))
-        return ((struct function *)x)->wrapped;
-    return is_plain(x) ? x : NULL;
+        return Py_NewRef(((struct function *)x)->wrapped);
+    return is_plain(x) ? Py_NewRef(x) : convert_unwrap(x, call_args, f->depth);
+}
+
+/* Return the elements of an array, or the product of the numbers in a shape or its absolute
+ * value, which is not below the elements that it asks for. */
+static double bound_elements(PyObject *x)
+{
+    double bound = 1;
+    if (is_array(x))
+        return (double)PyArray_SIZE(np_array_of(x));
+    if (PyLong_CheckExact(x)) {
+        double number = PyLong_AsDouble(x);
+        return number == -1 && PyErr_Occurred() ? INFINITY : fabs(number);
+    }
+    for (Py_ssize_t i = 0; PyTuple_CheckExact(x) && i < PyTuple_Size(x); i++)
+        bound *= fmax(1, bound_elements(PyTuple_GetItem(x, i)));
+    return bound;
+}
+
+/* Check whether the recorded form or the layer of a function may take a call, of which no array
+ * is large. */
+static bool may_record_sizes(const struct function *f, PyObject *const *args, size_t n,
+                             size_t all)
+{
+    const struct recorded_way *way = way_of(f);
+    if (!(has_form(way) || has_layer(f)) || needs_large_array(way))
+        return false;
+    if (is_draw(way))
+        return may_draw_many(way, args, n, all);
+    if (!memchr("sntg", way->size_rule, 4))
+        return true;
+    double bound = 1;
+    for (size_t i = 0; i < all; i++)
+        bound *= fmax(1, bound_elements(args[i]));
+    PyErr_Clear(); /* a number is too large for a double */
+    return bound * (way->size_rule == 'n' ? bound : 1) >= (double)queue_threshold;
 }
 
 /* Check whether a ufunc of two outputs, which is recorded otherwise, is left to NumPy because
@@ -1042,41 +1116,70 @@ static bool is_eager_pair(const struct function *f, PyObject *const *args, size_
            queue_is_eager_first(array_size(np_array_of(args[0])), NPY_MAX_INTP);
 }
 
-/* Call NumPy's function with arrays and plain arguments, without a tuple of them.  Return 1
- * with the result, or NULL if that is an exception, or 0 if it is another call. */
+/* Check whether `choose` is asked for arguments that call_plain() takes. */
+static bool is_choosing(const struct function *f, PyObject *const *args, size_t n, size_t all)
+{
+    if (!f->choose || f->choose_rule == 'k')
+        return f->choose && all > n;
+    size_t i = f->choose_rule == 'x' ? 0 : all;
+    while (i < all && !PyTuple_CheckExact(args[i]) && !PyList_CheckExact(args[i]) &&
+           !(is_array(args[i]) && PyArray_NDIM(np_array_of(args[i])) >= f->choose_from))
+        i++;
+    return f->choose_rule == 'x' ? i < all : all >= (size_t)f->choose_from;
+}
+
+/* Check for arguments that call_plain() takes.  A tuple or list as `out` is noted otherwise,
+ * and with the dtype object the items of a list are kept. */
+static bool are_taken(const struct function *f, PyObject *const *args, size_t n,
+                      PyObject *names)
+{
+    size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
+    Py_ssize_t least = least_large(f);
+    bool has_container = false, makes_objects = false;
+    for (size_t i = 0; i < all; i++) {
+        if (!is_taken(f, args[i], least))
+            return false;
+        has_container |= PyTuple_CheckExact(args[i]) || PyList_CheckExact(args[i]);
+        makes_objects |= convert_is_object_dtype(args[i]);
+    }
+    for (size_t i = n; has_container && i < all; i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i - n), "out") == 0)
+            return false;
+    return !(has_container && makes_objects);
+}
+
+/* Call NumPy's function with arrays, plain arguments, and short tuples and lists of them,
+ * without a tuple of the arguments.  Return 1 with the result, or NULL if that is an exception,
+ * or 0 if it is another call. */
 static int call_plain(const struct function *f, PyObject *const *args, size_t n,
                       PyObject *names, PyObject **result)
 {
     PyObject *values[MAX_PLAIN];
     struct call_args call_args;
-    size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
-    const struct recorded_way *way = way_of(f);
-    bool may_record = (has_form(way) || has_layer(f)) && !needs_large_array(way) &&
-                      (!is_draw(way) || may_draw_many(way, args, n, all));
-    bool may_choose = f->choose && all >= (size_t)f->choose_from;
-    if (all > MAX_PLAIN || may_record || may_choose || !queue_is_idle() || !is_usual(f) ||
+    size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0), taken = 0;
+    if (all > MAX_PLAIN || !queue_is_idle() || !is_usual(f) || is_choosing(f, args, n, all) ||
+        may_record_sizes(f, args, n, all) ||
         (!are_small(args, all, least_large(f)) && !is_eager_pair(f, args, all)) ||
         !layout_is_known() ||
         (f->operation >= 0 && n == 2 && queue_takes_result(args[0], args[1])) ||
         (f->operation >= 0 && n > 0 && is_costly(f->operation, args[0])))
         return 0;
     vector_call *call = layout_vectorcall(f->wrapped);
-    if (!call || !*call)
+    if (!call || !*call || !are_taken(f, args, n, names))
         return 0;
-    for (size_t i = 0; i < all; i++)
-        if (!(values[i] = plain_value(f, args[i])))
-            return 0;
     *result = NULL;
     if (recursion_enter() < 0)
         return 1;
     call_args_begin(&call_args);
-    for (size_t i = 0; i < all; i++)
-        if (is_array(args[i]))
-            call_args_add(&call_args, args[i]);
-    *result = (*call)(f->wrapped, values, n, names);
+    while (taken < all && (values[taken] = plain_value(f, args[taken], &call_args)))
+        taken++;
+    if (taken == all)
+        *result = (*call)(f->wrapped, values, n, names);
     recursion_leave();
     if (f->adopts)
         *result = convert_adopt(*result, &call_args, MAX_DEPTH);
+    while (taken > 0)
+        Py_DECREF(values[--taken]);
     convert_end_call(&call_args);
     return 1;
 }
@@ -1162,6 +1265,7 @@ static struct function *make_of_type(PyTypeObject *type, PyObject *wrapped, PyOb
     self->row = Py_XNewRef(row);
     self->call = row ? call_first : function_vectorcall;
     self->adopts = true;
+    self->choose_rule = 'n';
     self->operation = operation;
     self->ways[0].threshold_factor = self->ways[1].threshold_factor = self->layer_factor = 1;
     self->depth = MAX_DEPTH;
@@ -1210,6 +1314,7 @@ static struct function *copy_function(const struct function *f, PyObject *wrappe
     copy->wrapped = Py_NewRef(wrapped);
     copy->choose = Py_XNewRef(f->choose);
     copy->choose_from = f->choose_from;
+    copy->choose_rule = f->choose_rule;
     copy->layer = Py_XNewRef(f->layer);
     copy->layer_factor = f->layer_factor;
     for (int i = 0; i < 2; i++) {
@@ -1319,7 +1424,8 @@ static PyObject *function_getattr(PyObject *self, PyObject *name)
 /* Check for an attribute that no row sets. */
 static bool is_apart(PyObject *name)
 {
-    static const char *const names[] = {"choose", "choose_from", "is_maker", "is_view"};
+    static const char *const names[] = {"choose", "choose_from", "choose_rule", "is_maker",
+                                        "is_view"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0)
             return true;
@@ -1435,7 +1541,10 @@ static PyMemberDef function_members[] = {
      "None, or a function that returns the NumPy callable for the arguments of a call, or a "
      "tuple of that and of other arguments."},
     {"choose_from", T_INT, offsetof(struct function, choose_from), 0,
-     "The fewest arguments of a call for which `choose` is asked."},
+     "How many arguments, or axes, `choose_rule` counts."},
+    {"choose_rule", T_CHAR, offsetof(struct function, choose_rule), 0,
+     "Which calls `choose` is asked for: \"n\" those with so many arguments, \"k\" those with "
+     "a keyword, \"x\" those with an array of so many axes, a tuple or a list."},
     {"implementation", T_OBJECT, offsetof(struct function, ways[0].implementation), 0,
      "None, or a function that is called first when an array is large. It records the "
      "operation, or returns NotImplemented."},
