@@ -62,6 +62,11 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "an array of NumPy in a tuple": lambda np, x: np.hstack((x, numpy.ones(2))),
     "a view of an item": lambda np, x: np.broadcast_arrays(x, x[:1])[1].shape,
     "items that are results": lambda np, x: np.atleast_1d(x) is x,
+    "arrays as rows": lambda np, x: [
+        np.array(rows)
+        for other in (x, x[::-1], x[:2], x > 1, x.astype("f4"), x[None], 2.5, [1, 2, 3])
+        for rows in ([x, other], (x, other, x))
+    ],
     "elements that are objects": lambda np, x: [
         make([x, x[:2]], "O")[0] is x for make in (np.array, np.asarray, np.asanyarray)
     ],

@@ -173,7 +173,10 @@ static int call_arange(PyObject *const *args, size_t n, PyObject **result)
     return status;
 }
 
-/* Make an array of a list or a tuple of numbers, if that has the dtype of the first one. */
+static int join(PyObject *parts, bool is_stack, PyObject **result);
+
+/* Make an array of a list or a tuple of arrays, or of numbers, if that has the dtype of the
+ * first one. */
 static int call_array(PyObject *const *args, size_t n, PyObject **result)
 {
     if (n == 1 && is_array(args[0]))
@@ -186,6 +189,8 @@ static int call_array(PyObject *const *args, size_t n, PyObject **result)
     if (length == 0 || length >= queue_threshold)
         return 0;
     PyObject *first = item(args[0], 0);
+    if (is_array(first))
+        return join(args[0], true, result);
     int row = PyFloat_CheckExact(first)  ? ROW_float64
               : PyLong_CheckExact(first) ? ROW_int64
                                          : scalars_row(first);
