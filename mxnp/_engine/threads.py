@@ -45,10 +45,18 @@ def cut(a: Any, axis: int, part: slice) -> Any:
 
 os.register_at_fork(after_in_child=_bridge.forget_workers)
 
+# Seconds after which a caller that sleeps looks for signals. One that arrives just
+# before it falls asleep does not wake it.
+_SLEEP = 0.02
 
-def _start(run: Callable[..., Any], *args: Any) -> None:
-    """Call a function on a thread that waits, or else on a new one."""
-    _bridge.give_call(start_new_thread, run, args)
+
+def _start(run: Callable[..., Any], *args: Any) -> bool:
+    """
+    Call a function on a thread that waits, or else on a new one.
+
+    Return whether there are not too many threads already.
+    """
+    return _bridge.give_call(start_new_thread, run, args)
 
 
 def run_pieces(
@@ -84,18 +92,32 @@ def run_pieces(
         signal handler raised.
     """
     _bridge.profile_note_threads(pieces)
-    call = _Pieces(work, n, pieces, most)
-    try:
-        try:
-            call.run()
-        finally:
-            call.wait()
-        for i in sorted(call.errors):
-            raise call.errors[i] if i < 1 else call.errors[i].with_traceback(None)
-        return call.results
-    finally:
-        call.wait()  # if a signal handler has ended the first wait
-        call.forget()
+    return _Pieces(work, n, pieces, most).finish()
+
+
+def run_beside(
+    work: Callable[[slice], Callable[[], Any]], n: int, pieces: int, most: int = 0
+) -> None:
+    """
+    Call a function for long parts of a range, on threads that nobody has to wait for.
+
+    The caller's thread computes nothing. If a signal handler raises an exception there,
+    the parts that have begun end later, and nothing of them is stored.
+
+    Parameters
+    ----------
+    work : callable
+        Takes a part of the range. It returns a function that stores what it has
+        computed, and writes nothing itself.
+    n, pieces, most : int
+        As for `run_pieces`.
+
+    Raises
+    ------
+    Exception
+        As from `run_pieces`.
+    """
+    _Beside(work, n, pieces, most).finish()
 
 
 class _Pieces:
@@ -115,9 +137,24 @@ class _Pieces:
         self.left = iter(range(parts))
         self.results: list[Any] = [None] * parts
         self.errors: dict[int, BaseException] = {}  # by the number of the thread
+        self.given: set[int] = set()  # threads that have the call
         self.has_begun: dict[int, bool] = {}  # or begins too late
         self.ended: set[int] = set()
         self.locks = [allocate_lock() for _ in range(pieces)]
+
+    def finish(self) -> list[Any]:
+        """Return the results of the parts, or raise the first error."""
+        try:
+            try:
+                self.run()
+            finally:
+                self.wait()
+            for i in sorted(self.errors):
+                raise self.errors[i] if i < 1 else self.errors[i].with_traceback(None)
+            return self.results
+        finally:
+            self.wait()  # if a signal handler has ended the first wait
+            self.forget()
 
     def compute(self) -> None:
         for i in self.left:
@@ -149,7 +186,8 @@ class _Pieces:
             lock.acquire()
             run = contextvars.copy_context().run
             try:
-                _start(run, self.compute_on_thread, thread)
+                if _start(run, self.compute_on_thread, thread):
+                    self.given.add(thread)
             except RuntimeError as error:  # no more threads, or the interpreter ends
                 _bridge.raise_handlers(error)
 
@@ -166,3 +204,45 @@ class _Pieces:
         """Drop what a thread that begins too late, or an exception, would keep."""
         self.work, self.results = None, []
         self.errors.clear()
+
+
+class _Beside(_Pieces):
+    """The parts of a call whose caller takes none, and leaves after an exception."""
+
+    def __init__(
+        self, work: Callable[[slice], Any], n: int, pieces: int, most: int
+    ) -> None:
+        super().__init__(work, n, pieces, most)
+        self.locks.append(allocate_lock())  # thread 0 is the caller's
+        self.storing = allocate_lock()
+        self.is_over = False
+
+    def compute(self) -> None:
+        work = self.work
+        for i in self.left:
+            if self.errors or self.is_over:
+                return
+            store = work(self.parts[i])
+            with self.storing:
+                if not self.is_over:
+                    store()
+
+    def run(self) -> None:
+        try:
+            self.start_threads()
+            if not self.given:
+                self.compute()
+            for thread in self.given:
+                while not self.locks[thread].acquire(timeout=_SLEEP):
+                    pass
+        except BaseException as error:
+            self.errors[0] = error
+
+    def wait(self) -> None:
+        """Let nothing be stored from now on."""
+        while not self.is_over:
+            try:
+                with self.storing:
+                    self.is_over = True
+            except BaseException as error:
+                self.errors[-1] = error

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from mxnp import _bridge
 from mxnp._engine.core import get_num_threads
-from mxnp._engine.threads import run_pieces, strict_errstate
+from mxnp._engine.threads import run_beside, run_pieces, strict_errstate
 
 _FRAMES = 16  # more than a piece needs
 _MOST = 2  # grains, which take some milliseconds, until an interrupt is noticed
+_LONG = 32  # grains of a call that is left after an interrupt, which take 5 to 25 ms
 
 
 class FinalError(Exception):
@@ -60,6 +62,7 @@ class Entry(NamedTuple):
         *,
         least: int = 1,
         is_repeatable: bool = True,
+        is_long: bool = False,
     ) -> bool:
         """
         Call a function for each piece of a range, if there are two pieces or more.
@@ -67,7 +70,8 @@ class Entry(NamedTuple):
         Parameters
         ----------
         work : callable
-            Takes the part of the range that a piece has.
+            Takes the part of the range that a piece has. It may return a function that
+            stores what it has computed.
         length : int
             The length of the range.
         elements : int
@@ -76,6 +80,9 @@ class Entry(NamedTuple):
             The least part of the range that a call of `work` gets.
         is_repeatable : bool, optional
             Whether the call has the same result after a part of it has run.
+        is_long : bool, optional
+            Whether parts take so long that an interrupt leaves those that have begun.
+            Then `work` only writes what it stores.
 
         Returns
         -------
@@ -92,17 +99,50 @@ class Entry(NamedTuple):
             return False
         _descend(_FRAMES)
 
-        def compute(part: slice) -> None:
+        def compute(part: slice) -> Any:
             with strict_errstate():
-                work(part)
+                store = work(part)
+            return store if is_long or store is None else store()
 
+        run = run_beside if is_long else run_pieces
         try:
-            run_pieces(compute, length, pieces, self.most(length, elements, least))
+            run(compute, length, pieces, self.most(length, elements, least))
         except Exception as error:
             if is_repeatable:
                 raise
             raise FinalError(error.with_traceback(None)) from None
         return True
+
+    def run_whole(self, pieces: int, elements: int, *args: Any, **kwargs: Any) -> Any:
+        """
+        Call the function, which has its own threads, beside the caller if it is long.
+
+        Parameters
+        ----------
+        pieces : int
+            The number of its threads.
+        elements : int
+            The work of the call.
+        *args, **kwargs
+            Its arguments, of which it writes none.
+
+        Returns
+        -------
+        object
+            Its result.
+        """
+        made: list[Any] = []
+
+        def compute(_: slice) -> Callable[[], None]:
+            result = self.function(*args, **kwargs)
+            return lambda: made.append(result)
+
+        if elements < pieces * _LONG * self.grain:
+            compute(slice(0, 1))()
+        else:
+            run_beside(compute, 1, 1)
+        _bridge.profile_note_threads(pieces)
+        return made[0]
 
 
 def count_threads() -> int:

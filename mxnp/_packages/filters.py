@@ -103,7 +103,7 @@ def _divide_tiles(
     shape: tuple[int, ...],
     borders: tuple[int, ...],
     steps: int,
-    compute: Callable[[Any, Any, Any], None],
+    compute: Callable[[Any, Any, Any], Callable[[], None]],
 ) -> bool:
     """
     Divide a filter that computes each element from those around it, if it can be.
@@ -122,6 +122,7 @@ def _divide_tiles(
         The steps of work for an element.
     compute : callable
         Takes slices: of a tile, of what it is computed from, and of the tile in that.
+        It returns a function that stores the tile.
     """
     along = longest(shape)
     n, work = max(shape, default=0), math.prod(shape) * steps
@@ -131,8 +132,10 @@ def _divide_tiles(
     steps_of_part = entry.most(n, work, least) * work // n
     count = -(-steps_of_part // (_MOST * entry.grain))
     sections = _sections(shape, along, borders, count)
+    is_long = steps_of_part > 2 * len(sections) * _MOST * entry.grain
 
-    def compute_part(part: slice) -> None:
+    def compute_part(part: slice) -> Callable[[], None]:
+        stores = []
         for i in range(part.start // n, -(-part.stop // n)):
             rows = slice(max(0, part.start - i * n), min(n, part.stop - i * n))
             tile = (*sections[i][:along], rows, *sections[i][along + 1 :])
@@ -141,9 +144,16 @@ def _divide_tiles(
                 slice(own.start - around.start, own.stop - around.start)
                 for own, around in zip(tile, given, strict=True)
             )
-            compute(tile, given, place)
+            stores.append(compute(tile, given, place))
 
-    return entry.run(compute_part, n * len(sections), work, least=least)
+        def store() -> None:
+            for each in stores:
+                each()
+
+        return store
+
+    n_rows = n * len(sections)
+    return entry.run(compute_part, n_rows, work, least=least, is_long=is_long)
 
 
 def _divide_around(
@@ -183,13 +193,17 @@ def _divide_around(
         for size, origin in zip(footprint.shape, origins, strict=True)
     )
 
-    def compute(tile: Any, given: Any, place: Any) -> None:
+    def compute(tile: Any, given: Any, place: Any) -> Callable[[], None]:
         parts = {i: args[i][given] for i in inputs}
         made = numpy.empty(parts[0].shape, out.dtype)
         entry.function(*replaced(args, {**parts, places.output: made}))
-        out[tile] = made[place]
-        if note:
-            note(a[tile], out[tile])
+
+        def store() -> None:
+            out[tile] = made[place]
+            if note:
+                note(a[tile], out[tile])
+
+        return store
 
     return _divide_tiles(entry, a.shape, borders, footprint.size, compute)
 
@@ -238,8 +252,9 @@ def windows(entry: Entry, a: Any, size: Any) -> Any:
     out = numpy.empty(a.shape, a.dtype.newbyteorder("="))
     height, width = int(size[0]), int(size[1])
 
-    def compute(tile: Any, given: Any, place: Any) -> None:
-        out[tile] = entry.function(a[given], size)[place]
+    def compute(tile: Any, given: Any, place: Any) -> Callable[[], None]:
+        made = entry.function(a[given], size)[place]
+        return lambda: out.__setitem__(tile, made)
 
     borders = (height // 2, width // 2)
     is_divided = _divide_tiles(entry, a.shape, borders, height * width, compute)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy
 
-from mxnp import _bridge
 from mxnp._engine.threads import cut, longest
 
 from .entries import Entry, can_write, is_plain, replaced
@@ -71,8 +70,10 @@ def workers(place: int) -> Callable[..., Any]:
         pieces = entry.cut_into(a.size, a.nbytes // 8)
         if pieces < 2:
             return NotImplemented
-        _bridge.profile_note_threads(pieces)
-        return entry.function(a, *replaced(args, {len(args) + place: pieces}))
+        given = replaced(args, {len(args) + place: pieces})
+        # An interrupt may leave a call that writes no array of the program.
+        work = a.nbytes // 8 if args[place - 1] is None else 0
+        return entry.run_whole(pieces, work, a, *given)
 
     return divide
 
@@ -97,8 +98,7 @@ def tree_workers(names: str) -> Callable[..., Any]:
             return NotImplemented
         if pieces < 2:
             return NotImplemented
-        _bridge.profile_note_threads(pieces)
-        return entry.function(tree, x, **kwargs | {"workers": pieces})
+        return entry.run_whole(pieces, x.size, tree, x, **kwargs | {"workers": pieces})
 
     return divide
 

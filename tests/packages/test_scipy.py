@@ -16,8 +16,10 @@ from support.processes import IGNORED, end_of
 
 import mxnp
 from mxnp import _bridge
+from mxnp._engine import threads as engine_threads
 from mxnp._engine.threads import cut
 from mxnp._packages import elements, entries, filters, placing
+from mxnp._packages import rows as row_functions
 from mxnp._packages.table import GRAINS, NOT_DIVIDED, ROWS
 
 scipy = pytest.importorskip("scipy")
@@ -818,6 +820,85 @@ def test_a_handler_ends_a_call_at_the_next_part(threads, monkeypatch):
     with pytest.raises(ValueError, match="handled"):
         special.erf(IMAGE.reshape(-1))
     assert len(parts) == 1
+
+
+class Unending:
+    """A compiled function that ends after a signal handler of the caller has raised."""
+
+    def __init__(self):
+        self.main, self.has_sent = threading.main_thread().ident, False
+        self.goes_on, self.threads = threading.Event(), []
+
+    def __call__(self, a, *args):
+        self.threads.append(threading.get_ident())
+        if not self.has_sent:
+            self.has_sent = True
+            signals.pthread_kill(self.main, signals.SIGUSR1)
+        assert self.goes_on.wait(60)
+        for each in args:
+            if isinstance(each, np.ndarray) and each.shape == a.shape:
+                each[...] = 1  # the output
+        return a
+
+    def end(self):
+        self.goes_on.set()
+        while not _bridge.await_calls():
+            pass
+
+
+@pytest.fixture
+def unending():
+    before = signals.signal(signals.SIGUSR1, lambda *_: handle_signal())
+    yield Unending()
+    signals.signal(signals.SIGUSR1, before)
+
+
+CUBE = np.zeros((90, 80, 100))
+CUBE_ARGS = CUBE, 0, np.ones((9, 9, 9), bool)  # a part takes long, with its borders
+
+
+def test_a_handler_leaves_a_filter_that_goes_on(threads, unending):
+    """Nothing is stored of what the threads compute later."""
+    entry = entries.Entry(unending, 2**15, "rank_filter")
+    divide = filters.neighbourhoods(filters.Places(2, 3, 6), mode=4)
+    out = np.zeros(CUBE.shape)
+    with pytest.raises(ValueError, match="handled"):
+        divide(entry, *CUBE_ARGS, out, 0, 0.0, [0, 0, 0])
+    assert unending.threads and unending.main not in unending.threads
+    unending.end()
+    assert not out.any()
+
+
+def test_a_handler_leaves_a_transform_that_goes_on(threads, unending):
+    entry = entries.Entry(unending, 1, "c2c")
+    divide = row_functions.workers(-1)
+    with pytest.raises(ValueError, match="handled"):
+        divide(entry, IMAGE, (0,), True, 0, None, 1)
+    assert unending.threads and unending.main not in unending.threads
+    unending.end()
+
+
+@pytest.mark.parametrize(("out", "grain"), [(IMAGE, 1), (None, IMAGE.size // 4)])
+def test_transforms_that_write_or_are_short_are_waited_for(threads, out, grain):
+    found = []
+    entry = entries.Entry(lambda *_: found.append(threading.get_ident()), grain, "c2c")
+    row_functions.workers(-1)(entry, IMAGE, (0,), True, 0, out, 1)
+    assert found == [threading.main_thread().ident]
+
+
+def test_a_long_call_without_threads(threads, monkeypatch):
+    monkeypatch.setattr(engine_threads, "_start", lambda *_: False)
+    expected = ndimage._nd_image.rank_filter
+    entry = entries.Entry(expected, 2**15, "rank_filter")
+    divide = filters.neighbourhoods(filters.Places(2, 3, 6), mode=4)
+    a = np.random.default_rng(1).random((70, 9, 8))
+    outs = np.zeros((2, *a.shape))
+    footprint = np.ones((9, 9, 9), bool)
+    rest = 0, 0.0, [0, 0, 0]
+    assert divide(entry, a, 5, footprint, outs[0], *rest) is None
+    threads.n = 1
+    expected(a, 5, footprint, outs[1], *rest)
+    assert (outs[0] == outs[1]).all()
 
 
 @pytest.mark.parametrize("work", [1, 10])

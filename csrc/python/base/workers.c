@@ -128,7 +128,8 @@ static PyObject *start_worker(PyObject *start, PyObject *call)
     PyObject *capsule = PyCapsule_New(worker, NULL, NULL);
     PyObject *serve = capsule ? PyCFunction_New(&method, capsule) : NULL;
     PyObject *result = serve ? PyObject_CallFunction(start, "O()", serve) : NULL;
-    if (result) {
+    bool has_started = result;
+    if (has_started) {
         worker->earlier = latest;
         latest = worker;
     } else {
@@ -136,9 +137,10 @@ static PyObject *start_worker(PyObject *start, PyObject *call)
         Py_DECREF(call);
         PyMem_Free(worker);
     }
+    Py_XDECREF(result);
     Py_XDECREF(serve);
     Py_XDECREF(capsule);
-    return result;
+    return has_started ? Py_NewRef(Py_True) : NULL;
 }
 
 /* Note how long the pause before a call was.  Functions of several passes have short ones. */
@@ -159,7 +161,7 @@ static PyObject *give_call(PyObject *self, PyObject *call)
     if (!worker && started < MOST)
         return start_worker(PyTuple_GetItem(call, 0), call);
     if (!worker)
-        Py_RETURN_NONE;
+        Py_RETURN_FALSE;
     idle = worker->next;
     fegetenv(&worker->environment);
     pthread_sigmask(SIG_BLOCK, NULL, &worker->signals);
@@ -167,7 +169,7 @@ static PyObject *give_call(PyObject *self, PyObject *call)
     set_call(worker, call);
     pthread_cond_signal(&worker->given);
     pthread_mutex_unlock(&worker->lock);
-    Py_RETURN_NONE;
+    Py_RETURN_TRUE;
 }
 
 static PyObject *await_calls(PyObject *self, PyObject *unused)
@@ -196,7 +198,7 @@ PyMethodDef workers_methods[] = {
     {"give_call", give_call, METH_VARARGS,
      "give_call(start, function, args)\n--\n\n"
      "Let a thread that waits call a function, or a new one, which ``start`` starts. If there "
-     "are too many, none gets the call."},
+     "are too many, none gets the call. Return whether one does."},
     {"await_calls", await_calls, METH_NOARGS,
      "await_calls()\n--\n\n"
      "Wait some microseconds until no thread runs a call of this one. Return whether none "
