@@ -241,7 +241,6 @@ def _wrap_callback(function: Any) -> Any:
     if not callable(function):
         return function
 
-    @functools.wraps(function)
     def callback(*args: Any, **kwargs: Any) -> Any:
         return unwrap(function(*wrap(args), **wrap(kwargs)))
 
