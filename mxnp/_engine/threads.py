@@ -7,6 +7,7 @@ and it refuses work when the main thread has ended.
 
 from __future__ import annotations
 
+import atexit
 import contextvars
 import os
 from _thread import allocate_lock, start_new_thread
@@ -102,7 +103,8 @@ def run_beside(
     Call a function for long parts of a range, on threads that nobody has to wait for.
 
     The caller's thread computes nothing. If a signal handler raises an exception there,
-    the parts that have begun end later, and nothing of them is stored.
+    the parts that have begun end later, and nothing of them is stored. The process
+    waits for them when it ends.
 
     Parameters
     ----------
@@ -242,7 +244,29 @@ class _Beside(_Pieces):
         """Let nothing be stored from now on."""
         while not self.is_over:
             try:
+                _left[:] = [call for call in (*_left, self) if call.is_running()]
                 with self.storing:
                     self.is_over = True
             except BaseException as error:
                 self.errors[-1] = error
+
+    def is_running(self) -> bool:
+        """Return whether a thread computes a part."""
+        return not self.given <= self.ended
+
+
+_left: list[_Beside] = []  # calls that may be running
+os.register_at_fork(after_in_child=_left.clear)
+
+
+@atexit.register
+def _end_left() -> None:
+    """Wait for the calls that were left.
+
+    A thread that returned from C++ later would abort the process: Python ends it, which
+    C++ does not allow everywhere.
+    """
+    for call in _left:
+        for thread in call.given - call.ended:
+            with call.locks[thread]:
+                pass

@@ -15,7 +15,8 @@ from mxnp._engine.threads import cut, longest
 from .entries import Entry, can_write, is_plain, is_same_memory, replaced
 
 _WRAP = (1, 5)  # SciPy's numbers of modes in which a border needs the other one
-_MOST = 32  # grains of a tile, which take 5 to 25 ms, until an interrupt is noticed
+_MOST = 32  # grains of a tile, which take 5 to 65 ms
+_LONG = 16  # grains of one that an interrupt does not wait for
 
 
 def lines(*, axis: int, output: int, is_result: bool = False) -> Callable[..., Any]:
@@ -132,7 +133,7 @@ def _divide_tiles(
     steps_of_part = entry.most(n, work, least) * work // n
     count = -(-steps_of_part // (_MOST * entry.grain))
     sections = _sections(shape, along, borders, count)
-    is_long = steps_of_part > 2 * len(sections) * _MOST * entry.grain
+    is_long = steps_of_part > len(sections) * _LONG * entry.grain
 
     def compute_part(part: slice) -> Callable[[], None]:
         stores = []

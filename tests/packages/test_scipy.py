@@ -878,6 +878,32 @@ def test_a_handler_leaves_a_transform_that_goes_on(threads, unending):
     unending.end()
 
 
+def test_a_process_ends_after_the_calls_that_it_left():
+    """C++ would abort it, when Python ends a thread that returns from there."""
+    code = """if True:
+        import signal, threading, time
+        import mxnp
+        from mxnp._engine import threads
+
+        barrier = threading.Barrier(2)
+
+        def work(part):
+            if barrier.wait() == 0:
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            while threading.main_thread().is_alive():
+                time.sleep(0.001)
+            print("ended\\n", end="")
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            threads.run_beside(work, 2, 2)
+        except KeyboardInterrupt:
+            print("left")
+    """
+    status, out, errors = end_of("-c", code)
+    assert (status, out.split(), errors) == (0, ["left", "ended", "ended"], "")
+
+
 @pytest.mark.parametrize(("out", "grain"), [(IMAGE, 1), (None, IMAGE.size // 4)])
 def test_transforms_that_write_or_are_short_are_waited_for(threads, out, grain):
     found = []
