@@ -4,6 +4,7 @@
  * From `?:` compilers make branches, which are slow if the conditions follow no pattern.
  */
 #include <stdint.h>
+#include <string.h>
 
 typedef struct {
     uint64_t parts[2];
@@ -20,10 +21,17 @@ PICK_NUMBER(uint16_t)
 PICK_NUMBER(uint32_t)
 PICK_NUMBER(uint64_t)
 
+/* Two halves in a vector: compilers do not put them together. */
 static inline uint128 pick_uint128(uint8_t is_x, uint128 x, uint128 y)
 {
-    return (uint128){{pick_uint64_t(is_x, x.parts[0], y.parts[0]),
-                      pick_uint64_t(is_x, x.parts[1], y.parts[1])}};
+    typedef uint64_t vector __attribute__((vector_size(16)));
+    uint64_t all = (uint64_t)0 - (uint64_t)(is_x != 0);
+    vector mask = {all, all}, from_x, from_y;
+    memcpy(&from_x, &x, sizeof x);
+    memcpy(&from_y, &y, sizeof y);
+    vector chosen = (from_x & mask) | (from_y & ~mask);
+    memcpy(&x, &chosen, sizeof x);
+    return x;
 }
 
 static inline void *pick_place(uint8_t is_x, void *x, void *y)
