@@ -67,6 +67,15 @@ def test_each_layout(name: str, dtype: str) -> None:
             assert_same(ours, outcome(numpy, CALLS[name], view(x)), f"{shape}")
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_trace_of_a_large_matrix(dtype: str) -> None:
+    """It is computed at once, because few elements are read."""
+    for shape in ((150, 200), (200, 150), (30, 40, 50)):
+        x = numbers(shape, dtype)
+        ours = outcome(mxnp, CALLS["trace"], mxnp.array(x))
+        assert_same(ours, outcome(numpy, CALLS["trace"], x), f"{shape}")
+
+
 def test_the_real_part_of_real_numbers_is_the_array() -> None:
     x = mxnp.arange(3.0)
     assert x.real is x

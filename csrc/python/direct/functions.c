@@ -1414,7 +1414,7 @@ static const struct direct_row {
     {.name = "real", .call = call_real, .glance = call_real},
     {.name = "imag", .call = call_imag, .glance = call_imag},
     {.name = "diagonal", .call = call_diagonal, .glance = call_diagonal},
-    {.name = "trace", .call = call_trace},
+    {.name = "trace", .call = call_trace, .glance = call_trace},
     {.name = "roll", .call = call_roll, .passes_queue = true},
     {.name = "sum", .call = call_sum, .takes_axis = true, .gives_number = is_summed},
     {.name = "max", .call = call_max, .takes_axis = true, .gives_number = is_compared},
