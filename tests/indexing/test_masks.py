@@ -253,3 +253,19 @@ def test_values_for_an_array_that_cannot_be_written() -> None:
     x.flags.writeable = False
     with pytest.raises(ValueError, match="assignment destination is read-only"):
         x[mxnp.arange(SIZE) > 3] = mxnp.ones(SIZE - 4)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "e", "O"])
+@pytest.mark.parametrize("key", [numpy.arange(60) % 3 == 0, numpy.array([3, -1, 3])])
+def test_values_for_few_elements(xp: Any, dtype: str, key: Any) -> list[Any]:
+    found: list[Any] = []
+    for value in VALUES:
+        x = xp.ones(60, dtype)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                x[xp.array(key)] = value
+            except Exception as error:
+                found.append(error)
+        found += [x, [(each.category, str(each.message)) for each in caught]]
+    return found

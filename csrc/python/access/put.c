@@ -269,8 +269,13 @@ __attribute__((noinline)) static int put_any(PyObject *a, int row, PyObject *key
 __attribute__((noinline)) static int put_vector(PyObject *a, int row, PyObject *key,
                                                 PyObject *value, const char *number)
 {
+    _Alignas(16) char cast[16];
     PyArrayObject *vector = access_vector(key);
     PyArrayObject *from = number ? NULL : ready_array(value, row);
+    if (vector && !number && !from && read_number(value, row, cast))
+        number = cast;
+    if (PyErr_Occurred())
+        return -1;
     if (vector && (number || from) && vectors_put(queue_ready(a), row, vector, number, from))
         return 0;
     return put_any(a, row, key, value, number);
