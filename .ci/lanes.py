@@ -400,7 +400,8 @@ class Command:
             self.passed += int(found[1])
         if found := RED.match(line):
             before = re.split(r"&& |; |\|\| ", self.text.partition("pytest")[0])[-1]
-            self.red.append(f"{before}pytest --slow {shlex.quote(found[1])}")
+            test = re.sub(r"\[\d+ sets-.*", "", found[1])  # with --slow, each is a test
+            self.red.append(f"{before}pytest --slow {shlex.quote(test)}")
 
     def wait(self, limit: float) -> None:
         """Wait until the command ends, and end it after some seconds."""

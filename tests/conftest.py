@@ -8,7 +8,7 @@ import os
 import sys
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -24,6 +24,7 @@ if os.environ.get("MXNP_DEVICE") != "cuda":
 from support.lanes import ON_GPU
 from support.paths import ROOT
 from support.same import Allowed, assert_same
+from support.sets import with_each
 
 import mxnp
 from mxnp import _bridge, _jit
@@ -123,9 +124,16 @@ def on_metal() -> Iterator[None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Replace a body that takes `xp` by one that runs twice, before other plugins wrap it."""
-    if not isinstance(item, pytest.Function) or "xp" not in item._fixtureinfo.argnames:
+    if not isinstance(item, pytest.Function):
         return
-    body = item.obj
+    if "xp" in item._fixtureinfo.argnames:
+        item.obj = with_both(item, item.obj)
+    if sets := item.get_closest_marker("sets"):
+        item.obj = with_each(item.obj, *sets.args)
+
+
+def with_both(item: pytest.Item, body: Callable[..., Any]) -> Callable[..., None]:
+    """Return a body that runs with NumPy and with mxnp, and compares the results."""
     allowed = Allowed(
         any_nan=item.get_closest_marker("any_nan") is not None,
         any_last_bit=item.get_closest_marker("any_last_bit") is not None
@@ -138,7 +146,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         expected = body(**arguments | {"xp": numpy})
         assert_same(body(**arguments | {"xp": mxnp}), expected, allowed=allowed)
 
-    item.obj = both
+    return both
 
 
 def raise_warning(message: Any, *_: Any) -> None:

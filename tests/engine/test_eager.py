@@ -93,7 +93,9 @@ LIGHT = {
 @pytest.mark.skipif(ON_CUDA, reason="a GPU runs operations, however small they are")
 @pytest.mark.parametrize("name", LIGHT)
 @pytest.mark.parametrize(("size", "is_light"), [(LEAST, True), (4 * LEAST, False)])
-def test_short_expressions_of_few_bytes(name: str, size: int, is_light: bool) -> None:
+def test_short_expressions_of_few_bytes(
+    eager: None, name: str, size: int, is_light: bool
+) -> None:
     """They take longer recorded. Some are recorded nevertheless, also from a later operation on."""
     x = mxnp.array(numpy.random.default_rng(1).random(size, dtype="float32"))
     y = mxnp.array(x._np_array + 0.5)

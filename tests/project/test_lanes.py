@@ -42,7 +42,11 @@ def _run(
 
 
 def test_all_lanes_run_and_red_tests_have_their_commands(lanes: Any, run: Run) -> None:
-    red = "echo 'FAILED tests/a.py::test_b[x y] - assert 1'; echo '1 failed, 3 passed'; false"
+    red = (
+        "echo 'FAILED tests/a.py::test_b[x y] - assert 1';"
+        " echo 'FAILED tests/a.py::test_c[2 sets-x-y] - assert 2';"
+        " echo '2 failed, 3 passed'; false"
+    )
     status, lines = run(
         "gate",
         first=lanes.gate(60, f"cd . && A=1 true pytest; {red}", "false", needs=()),
@@ -55,8 +59,9 @@ def test_all_lanes_run_and_red_tests_have_their_commands(lanes: Any, run: Run) -
         lines.index("--- red, with the command that runs it alone:") + 1 :
     ] == [
         "A=1 true pytest --slow 'tests/a.py::test_b[x y]'",
+        "A=1 true pytest --slow tests/a.py::test_c",
         "false",
-        "8 passed, 2 failed",
+        "8 passed, 3 failed",
     ]
 
 

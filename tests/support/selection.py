@@ -11,6 +11,7 @@ missing counts as slow in a run without ``--slow``.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 import itertools
@@ -25,11 +26,13 @@ from mutations.tables import AREAS, read
 SLOW = "slow (--slow runs them)"
 FAST = "neither slow nor in need of packages"
 SETS = 24
+SHARED = {"xp"}  # fixtures that are the same for all sets of parameters
 MARKERS = (
     "slow: runs with --slow only",
     "sampled(n): n sets of parameters run always, and those that planted faults name; "
     f"the others run with --slow only. If parameters are combined, n is {SETS} by default",
     "needs(package, ...): runs where these packages are installed",
+    "sets(params, names): the sets of parameters that run as one test, and their names",
     "thread_unsafe(reason): runs in one thread with pytest-run-parallel",
 )
 DESELECTED = pytest.StashKey[Counter[str]]()
@@ -67,12 +70,22 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Keep a sample of the sets of parameters, before pytest makes a test of each set."""
+    if any("::" in each for each in metafunc.config.args):
+        return
+    choose(metafunc)
+    options = metafunc.config.option
+    if not (options.slow or options.only_slow or options.keyword):
+        join(metafunc)
+
+
+def choose(metafunc: pytest.Metafunc) -> None:
+    """Mark the sets outside the sample as slow, or leave them out."""
     config, calls = metafunc.config, metafunc._calls
     definition = metafunc.definition
     mark = definition.get_closest_marker("sampled")
     is_table = all(len(each._idlist) < 2 for each in calls)
     size = mark.args[0] if mark else len(calls) if is_table else SETS
-    if len(calls) <= size or any("::" in each for each in config.args):
+    if len(calls) <= size:
         return
     ids = [each.id for each in calls]
     chosen = sample(ids, size)
@@ -84,6 +97,50 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     else:
         config.stash[DESELECTED][SLOW] += len(others)
         metafunc._calls = [each for each in calls if each.id in chosen]
+
+
+def join(metafunc: pytest.Metafunc) -> None:
+    """
+    Make one test of the sets of parameters that need no fixtures of their own.
+
+    A set that takes a millisecond costs pytest ten as a test. `with_each` runs the sets of
+    a test in turn, and names the one that fails.
+    """
+    definition, calls = metafunc.definition, metafunc._calls
+    direct = {
+        name
+        for mark in definition.iter_markers("parametrize")
+        if not mark.kwargs.get("indirect")
+        for name in _names(mark.args[0])
+    }
+    fixtures = [
+        fixture
+        for name in metafunc.fixturenames
+        if name not in direct
+        for fixture in metafunc._arg2fixturedefs.get(name, ())
+    ]
+    if (
+        getattr(metafunc.function, "is_hypothesis_test", False)
+        or {*definition._fixtureinfo.argnames} - direct - SHARED
+        or any(direct.intersection(fixture.argnames) for fixture in fixtures)
+    ):
+        return
+    groups = defaultdict(list)
+    for i, call in enumerate(calls):
+        of_fixtures = {k: n for k, n in call.indices.items() if k not in direct}
+        groups[i if call.marks else tuple(of_fixtures.items())].append(call)
+    joined = [group for group in groups.values() if len(group) > 1]
+    for group in joined:
+        sets = pytest.mark.sets({call.id: call.params for call in group}, direct)
+        first = dataclasses.replace(group[0], marks=[sets.mark])
+        # A test with all sets has no id, so that its name runs them alone.
+        ids = [f"{len(group)} sets", *first._idlist] if len(joined) > 1 else []
+        group[:] = [dataclasses.replace(first, _idlist=ids)]
+    metafunc._calls = [call for group in groups.values() for call in group]
+
+
+def _names(names: str | Sequence[str]) -> list[str]:
+    return names.replace(",", " ").split() if isinstance(names, str) else [*names]
 
 
 def sample(ids: Sequence[str], size: int) -> set[str]:
@@ -120,7 +177,11 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Any:
     """Deselect tests after ``-k`` and ``-m``, but count parameter sets before them."""
-    config.stash[COLLECTED] = frozenset(item.nodeid for item in items)
+    config.stash[COLLECTED] = frozenset(
+        f"{item.nodeid.partition('[')[0]}[{id}]" if id else item.nodeid
+        for item in items
+        for id in ids_of(item)
+    )
     result = yield
     selected, deselected = [], []
     for item in items:
@@ -131,6 +192,12 @@ def pytest_collection_modifyitems(
     items[:] = selected
     config.hook.pytest_deselected(items=deselected)
     return result
+
+
+def ids_of(item: pytest.Item) -> list[str]:
+    """Return the ids of the sets of parameters that run as one test, or an empty one."""
+    sets = item.get_closest_marker("sets")
+    return [*sets.args[0]] if sets else [""]
 
 
 @functools.cache
