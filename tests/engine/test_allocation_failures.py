@@ -218,7 +218,6 @@ def everything_is_recorded() -> Iterator[None]:
     gc.collect()
     gc.freeze()  # later collections are fast
     yield
-    gc.unfreeze()
     core.refuse_memory(0, 0)
     mxnp.set_memory_limit(limit)
     _bridge.set_threshold(before)
