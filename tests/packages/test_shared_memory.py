@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import gc
+import itertools
 import operator
 import os
 import random
@@ -417,45 +418,46 @@ def test_nothing_waits_for_code_behind_a_call_of_few_elements(call: str) -> None
 # The first elements may only be read, and the mask is false there. A write with their own
 # values would end the process.
 READ_ONLY = """
-import ctypes, mmap, os
+import ctypes, mmap
 import numpy, mxnp as np
 from mxnp import _bridge
 
 _bridge.set_threshold(100)
-a = np.zeros(50_000, DTYPE)
-outside = numpy.asarray(a)  # which other code may write
-begin = outside.ctypes.data + -outside.ctypes.data % mmap.PAGESIZE
-n = (begin + mmap.PAGESIZE - outside.ctypes.data) // outside.itemsize
-a, outside, n = a[3:], outside[3:], n - 3
-m = np.arange(len(a)) % 3 == 0
-m[:n] = False
-v, w = np.ones(int(m.sum()), DTYPE), np.ones(len(a), DTYPE)
-np.synchronize()
-assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(begin), mmap.PAGESIZE, 1) == 0
-STATEMENT
-np.synchronize()
-same = (outside == m.__array__()).all()
-os._exit(not same)
+for statement, dtype in CASES:
+    print(statement, dtype, flush=True)  # the last one is that which ends the process
+    a = np.zeros(50_000, dtype)
+    outside = numpy.asarray(a)  # which other code may write
+    begin = outside.ctypes.data + -outside.ctypes.data % mmap.PAGESIZE
+    n = (begin + mmap.PAGESIZE - outside.ctypes.data) // outside.itemsize
+    a, outside, n = a[3:], outside[3:], n - 3
+    m = np.arange(len(a)) % 3 == 0
+    m[:n] = False
+    v, w = np.ones(int(m.sum()), dtype), np.ones(len(a), dtype)
+    np.synchronize()
+    page = ctypes.c_void_p(begin), mmap.PAGESIZE
+    assert ctypes.CDLL(None).mprotect(*page, 1) == 0
+    exec(statement)
+    np.synchronize()
+    assert ctypes.CDLL(None).mprotect(*page, 3) == 0
+    assert (outside == m.__array__()).all()
 """
+MASKED = (
+    *("a[m] = v", "a[m] = 1", "np.putmask(a, m, w)", "np.copyto(a, w, where=m)"),
+    *("np.copyto(a, 1, where=m)", "np.place(a, m, v)", "np.add(a, 1, out=a, where=m)"),
+)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mprotect takes other numbers")
-@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "f8", "c16"])
-@pytest.mark.parametrize(
-    "statement",
-    [
-        *("a[m] = v", "a[m] = 1", "np.putmask(a, m, w)", "np.copyto(a, w, where=m)"),
-        *("np.copyto(a, 1, where=m)", "np.place(a, m, v)", "np.add(a, 1, out=a, where=m)"),
-    ],
-)  # fmt: skip
-def test_elements_that_a_mask_leaves_out_are_not_written(
-    statement: str, dtype: str
-) -> None:
-    program = READ_ONLY.replace("STATEMENT", statement).replace("DTYPE", repr(dtype))
+def test_elements_that_a_mask_leaves_out_are_not_written() -> None:
+    cases = [*itertools.product(MASKED, ("u1", "f2", "f4", "f8", "c16"))]
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+        [sys.executable, "-c", f"CASES = {cases}\n{READ_ONLY}"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) == len(cases)
 
 
 def test_variables_are_not_held() -> None:
