@@ -304,7 +304,7 @@ def test_list_names_suites_and_peers():
         (["--sizes", "0"], "sizes must be positive whole numbers"),
         (["--sizes", "1.5"], "sizes must be positive whole numbers"),
         (["--threads", "0"], "must be positive"),
-        (["-k", "no such case"], "no case has 'no such case'"),
+        (["chains", "-k", "no such case"], "no case has 'no such case'"),
         (["chains", "--dtypes", "int8"], "no case of int8 has"),
         (["--read", "/nonexistent.json"], "No such file"),
     ],
@@ -721,6 +721,7 @@ def test_many_cases_that_were_not_run_are_counted(monkeypatch):
 
 
 @pytest.mark.needs("matplotlib")
+@pytest.mark.slow
 @pytest.mark.parametrize(("other", "legends"), [("of a test", 1), ("other", 0)])
 def test_chart_has_a_legend_of_sizes_that_cases_share(other, legends):
     from matplotlib import pyplot

@@ -344,6 +344,9 @@ SCRIPTS = {
         "pack/__init__.py": "from .numpy import f\n",
         "pack/numpy.py": "def f(): return __name__\n",
     },
+}
+# Scripts that need packages of the extra test-all.
+WITH_PACKAGES = {
     "pandas": """
         import numpy as np, pandas as pd
         frame = pd.DataFrame({"a": np.arange(4.0), "b": np.array(list("xyxy"))})
@@ -436,7 +439,16 @@ f()
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_script_is_the_same(tmp_path, name):
-    files = SCRIPTS[name]
+    compare_script(tmp_path, name, SCRIPTS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITH_PACKAGES)
+def test_script_with_a_package_is_the_same(tmp_path, name):
+    compare_script(tmp_path, name, WITH_PACKAGES[name])
+
+
+def compare_script(tmp_path, name, files):
     if isinstance(files, bytes):
         (tmp_path / "main.py").write_bytes(files)
     else:
@@ -885,6 +897,7 @@ LATE = """
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "option", ["none", "--report", "--doctor", "--verify", "--trap-nan"]
 )
