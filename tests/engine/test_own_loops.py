@@ -382,6 +382,7 @@ def test_powers_in_any_layout(name: str, layout: str) -> None:
             assert_same_bits(arrays[out].__array__(), getattr(numpy, name)(x, y))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("threshold", [0, 1 << 20])
 @pytest.mark.parametrize("name", POWERS)
 def test_conditions_of_single_powers(name: str, threshold: int) -> None:

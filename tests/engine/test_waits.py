@@ -172,5 +172,12 @@ def test_operations_see_the_values_of_their_place(
     before = _bridge.set_threshold(min(_bridge.get_threshold(), SMALL))
     found = look(xp, statement, SMALL, READS.values())
     _bridge.set_threshold(before)
-    first = [next(iter(READS.values()))]
-    return [found, look(xp, statement, LARGE, first)]
+    return found
+
+
+@pytest.mark.sampled(16)
+@pytest.mark.parametrize("statement", WRITES.strip().splitlines())
+def test_operations_of_threads_see_the_values_of_their_place(
+    xp: Library, statement: str
+) -> list[Any]:
+    return look(xp, statement, LARGE, [READS["an operation"]])

@@ -168,7 +168,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("text", "handler"), CASES)
 def test_a_call_is_before_a_handler_or_after_it(text: str, handler: str) -> None:
     mxnp.set_num_threads(2)

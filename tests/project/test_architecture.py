@@ -5,6 +5,7 @@ A new folder must be added to the tables below.
 
 import ast
 import re
+from functools import cache
 
 import pytest
 from support.paths import ROOT
@@ -91,6 +92,7 @@ def module_of(path):
 NAMES = {module_of(path) for path in MODULES} | COMPILED
 
 
+@cache
 def imports(path):
     """Return the modules of mxnp that a file imports, also inside functions."""
     package = ("mxnp", *path.relative_to(ROOT / "mxnp").parts[:-1])

@@ -280,12 +280,12 @@ def test_errors(text: str) -> None:
 # -- Partitions -----------------------------------------------------------------------
 
 
-def assert_partition(ours: Array, x: Array, kth: Any) -> None:
+def assert_partition(ours: Array, whole: Array, kth: Any) -> None:
     """Check a row: the elements at the places, and those between them as sets."""
-    ours, whole = numpy.asarray(ours), numpy.sort(x, kind="stable")
-    places = sorted({int(k) % len(x) for k in numpy.atleast_1d(kth)})
-    assert ours.dtype == x.dtype
-    for begin, end in zip([0, *places], [*places, len(x)], strict=True):
+    ours = numpy.asarray(ours)
+    places = sorted({int(k) % len(whole) for k in numpy.atleast_1d(kth)})
+    assert ours.dtype == whole.dtype
+    for begin, end in zip([0, *places], [*places, len(whole)], strict=True):
         numpy.testing.assert_array_equal(
             numpy.sort(ours[begin:end], kind="stable"), whole[begin:end]
         )
@@ -307,15 +307,16 @@ def test_partitions_of_a_row(dtype: str) -> None:
         rising[::-1].copy(),
         rising * 0,
     ):
+        whole = numpy.sort(x, kind="stable")
         for kth in PLACES:
             ours = mxnp.array(x)
-            assert_partition(mxnp.partition(ours, kth), x, kth)
+            assert_partition(mxnp.partition(ours, kth), whole, kth)
             places = mxnp.argpartition(ours, kth)
             numpy.testing.assert_array_equal(mxnp.sort(places), numpy.arange(SIZE))
-            assert_partition(x[numpy.asarray(places)], x, kth)
+            assert_partition(x[numpy.asarray(places)], whole, kth)
             assert_same_bits(ours, x)
             ours.partition(kth)
-            assert_partition(ours, x, kth)
+            assert_partition(ours, whole, kth)
 
 
 @pytest.mark.usefixtures("threads")

@@ -6,6 +6,7 @@ A GPU adds in another order. Its sums are compared within a bound.
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import math
@@ -80,6 +81,12 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 
 def numbers(dtype: str, shape: tuple[int, ...]) -> Any:
     """Return numbers whose sum depends on the order of the additions."""
+    return drawn(dtype, shape).copy()
+
+
+@functools.lru_cache(8)
+def drawn(dtype: str, shape: tuple[int, ...]) -> Any:
+    """Return the numbers, which take longer than to add them."""
     random = numpy.random.default_rng(len(shape) + shape[0])
     found = random.standard_normal(shape) * 10.0 ** random.integers(-3, 4, shape)
     if dtype.startswith("c"):

@@ -463,7 +463,7 @@ def test_copies_and_new_arrays(xp: ModuleType, call: str, size: int) -> Any:
 @pytest.mark.parametrize("name", ["concatenate", "stack", "vstack", "hstack"])
 def test_dtypes_of_joined_arrays(xp: ModuleType, name: str, dtype: str) -> Any:
     results = []
-    for size in (4, 40_000, 400_000):
+    for size in (4, 40_000) if "obj" in dtype else (4, 40_000, 400_000):
         names = {"x": xp.arange(float(size)), "y": xp.arange(size)}
         joined = outcome(xp, f"np.{name}([x, y], dtype={dtype})", **names)
         is_object = getattr(joined[0], "dtype", None) == "O"
