@@ -26,6 +26,7 @@
 #include "gpu/atomics.h"
 #include "gpu/device.h"
 #include "gpu/launch.h"
+#include "ir/layouts.h"
 #include "memory/coherence.h"
 #include "scheduler/stream.h"
 

@@ -174,6 +174,9 @@ static bool prepare_input(struct operation *operation, int number)
     if (is_cast ? !cast_array(input, row, number)
                 : !is_in_c_order(np_array, is_real_arithmetic(operation)))
         return false;
+    if (operation->signature->layouts & MX_STRIDED && operation->ndim > 1 && !is_cast &&
+        !is_c_contiguous(np_array))
+        return false;
     int first = operation->ndim - PyArray_NDIM(np_array);
     npy_intp stride = dtype_itemsizes[row]; /* of a contiguous array */
     for (int axis = operation->ndim - 1; axis >= first; axis--) {
@@ -516,10 +519,12 @@ int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *ou
     view.ndim = operation.ndim;
     memcpy(view.shape, operation.shape, sizeof operation.shape);
     memcpy(view.strides, PyArray_STRIDES(to), (size_t)view.ndim * sizeof *view.strides);
-    bool is_run = operation.is_flat && is_one_run(&operation, view.strides);
-    if (signature_asks_iterator(operation.signature, op, operation.size, is_run))
-        return 0;
     enum overlap overlap = find_overlap(&operation, &view);
+    bool is_run = operation.is_flat && is_one_run(&operation, view.strides);
+    int layouts = (is_run ? 0 : MX_STRIDED_OUTPUT) | (overlap == MIXED ? MX_OVERLAPPING : 0);
+    if (operation.signature->layouts & layouts ||
+        signature_asks_iterator(operation.signature, op, operation.size))
+        return 0;
     int status;
     if (overlap == APART)
         status = elementwise_compute(&operation, view.data, view.strides);

@@ -142,6 +142,43 @@ done:
     return status;
 }
 
+/* Return the layouts of the operands for which NumPy's loop may get other strides than mxnp's:
+ * NumPy's iterator copies some arrays to its buffers, and so do the blocks of the engine. */
+static int layouts_of(const struct call *call)
+{
+    int layouts = 0, order = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS;
+    for (int i = 0; i < call->nin; i++) {
+        const struct source *input = &call->inputs[i];
+        if (source_is_value(input) || input->code != call->signature->in[i])
+            continue; /* elements that are cast are contiguous */
+        order &= PyArray_FLAGS(input->np_array);
+        for (int axis = 0; axis < PyArray_NDIM(input->np_array); axis++)
+            if (PyArray_STRIDE(input->np_array, axis) < 0)
+                layouts |= MX_REVERSED;
+    }
+    layouts |= order ? 0 : MX_STRIDED;
+    for (int j = 0; j < call->nout; j++) {
+        if (!call->has_output[j])
+            continue;
+        if (needs_temporary(call, j) && call->outputs[j].code == call->signature->out[j])
+            layouts |= MX_OVERLAPPING;
+        if (!PyArray_ISONESEGMENT(call->outputs[j].np_array))
+            layouts |= MX_STRIDED_OUTPUT;
+    }
+    return layouts;
+}
+
+/* Check whether NumPy's results may have other last bits than recorded ones. */
+static bool has_other_bits(const struct call *call)
+{
+    const struct signature *signature = call->signature;
+    if (settings_use_gpu())
+        return false;
+    return (signature->layouts != 0 && (signature->layouts & layouts_of(call)) != 0) ||
+           (call->has_output[0] &&
+            signature_asks_iterator(signature, call->op, shape_size(&call->shape)));
+}
+
 /* Record a call whose inputs are read.  Return 1, 0 or -1. */
 static int record_read_call(struct call *call, PyObject *const *outs, PyObject **results)
 {
@@ -151,7 +188,7 @@ static int record_read_call(struct call *call, PyObject *const *outs, PyObject *
         return call->fpe_mask == -1 ? 0 : -1;
     if (!read_outputs(call, outs) || !scalars_fit(call) ||
         (call->shape.ndim == 0 && !settings_are_fast()) || shape_size(&call->shape) == 0 ||
-        shape_is_too_large(&call->shape))
+        shape_is_too_large(&call->shape) || has_other_bits(call))
         return 0;
     int status = record_call(call, results);
     if (status > 0)
@@ -206,10 +243,6 @@ static int call_record(int op, PyObject *const *inputs, int nin, PyObject *const
     /* If one exponent applies to a whole inner loop, NumPy's loop computes a square, a root and
      * so on, whose last bits differ.  Whether it does depends on NumPy's iterator. */
     if (op == MX_OP_power && is_partly_broadcast(&call.inputs[1], &call.shape))
-        return 0;
-    if (outs && outs[0] && is_array(outs[0]) && !settings_use_gpu() &&
-        signature_asks_iterator(call.signature, op, shape_size(&call.shape),
-                                PyArray_ISONESEGMENT(np_array_of(outs[0]))))
         return 0;
     return record_read_call(&call, outs, results);
 }

@@ -136,6 +136,9 @@ static void signature_find(int op, const int *codes, int nin, struct signature *
         signature->in[i] = (signed char)rows[i];
     for (int j = 0; j < row->nout; j++)
         signature->out[j] = (signed char)rows[nin + j];
+    if (signature->has_numpys_bits)
+        signature->layouts =
+            (signed char)core->mx_layouts_of_bits(&signature->numpys, nin, row->nout, rows);
     signature->is_silent = is_silent(op, rows);
     signature->exists = !is_special(op, signature);
 }
@@ -170,12 +173,10 @@ bool signature_is_arithmetic(int op)
            op == MX_OP_divide || op == MX_OP_square || op == MX_OP_sqrt;
 }
 
-bool signature_asks_iterator(const struct signature *signature, int op, npy_intp size,
-                             bool is_run)
+bool signature_asks_iterator(const struct signature *signature, int op, npy_intp size)
 {
     int row = signature->out[0];
-    if (dtype_is_complex(row))
-        return (op == MX_OP_square && !is_run) ||
-               (size == 1 && (op == MX_OP_square || op == MX_OP_multiply));
-    return size == 1 && row >= ROW_float16 && !signature_is_arithmetic(op);
+    bool is_product = op == MX_OP_square || op == MX_OP_multiply;
+    return size == 1 && row >= ROW_float16 &&
+           (dtype_is_complex(row) ? is_product : !signature_is_arithmetic(op));
 }

@@ -1,5 +1,6 @@
 /* signature.h -- the loop that a ufunc has for some dtypes. */
 #pragma once
+#include "ir/layouts.h"
 #include "ir/loop.h"
 #include "python/record/source.h"
 
@@ -8,6 +9,7 @@ struct signature {
     bool is_silent;            /* NumPy ignores the conditions of this loop */
     bool has_numpys_bits;      /* `loop` returns the same as `numpys` */
     signed char in[3], out[2]; /* rows */
+    signed char layouts;       /* of enum mx_layout: `numpys` has other bits there */
     struct mx_loop loop;
     struct mx_loop numpys; /* used where elements of the output are inputs of later ones */
 };
@@ -40,8 +42,6 @@ int signature_load(PyObject *numpy); /* -1 with an exception set */
  * and results that are real numbers do not depend on the strides. */
 bool signature_is_arithmetic(int op);
 
-/* Check whether results have other last bits in an array of the program than in a new one.
- * NumPy's iterator passes strides of its own there, for one element and for several runs.  By
- * the strides, loops for complex numbers and transcendental functions choose instructions. */
-bool signature_asks_iterator(const struct signature *signature, int op, npy_intp size,
-                             bool is_run);
+/* Check whether the only element of an array of the program has other last bits than that of a
+ * new one: NumPy's iterator passes strides of its own there. */
+bool signature_asks_iterator(const struct signature *signature, int op, npy_intp size);
