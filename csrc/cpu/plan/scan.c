@@ -4,16 +4,22 @@
 #include "cpu/kernels/copies.h"
 #include "cpu/kernels/running.h"
 #include "cpu/threads/thread_pool.h"
+#include "ir/ops.h"
 
 #define ROW_PIECE 1024 /* elements of a row, which stay in the cache between steps */
 
 static intptr_t scan_magnitude(intptr_t x) { return x < 0 ? -x : x; }
 
-/* Returns the axis with the smallest stride, or -1 if that is the axis of the scan. */
+/* Returns the axis with the smallest stride, or -1 if that is the axis of the scan.  NumPy
+ * calls its loop along the axis of the scan, where products of complex numbers are rounded in
+ * another way than in rows. */
 static int find_row(const struct mx_program *program, int axis)
 {
+    const struct mx_instruction *in = program->calls[0].instruction;
     const intptr_t *strides = program->accesses[1].strides;
     int row = -1;
+    if (in->op == MX_OP_multiply && mx_dtype_get(in->operands[1].dtype)->kind == 'c')
+        return -1;
     for (int i = 0; i < program->ndim; i++) {
         intptr_t least = scan_magnitude(strides[row < 0 ? axis : row]);
         if (i != axis && program->shape[i] > 1 && scan_magnitude(strides[i]) < least)
