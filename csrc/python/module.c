@@ -235,17 +235,17 @@ static struct PyModuleDef module_def = {
 static int add_methods(PyObject *module)
 {
     PyMethodDef *const all[] = {
-        types_methods,           settings_methods,   device_methods,
-        profile_methods,         assignment_methods, call_methods,
-        caller_methods,          launch_methods,     compiler_methods,
-        device_export_methods,   queue_methods,      reduction_methods,
-        indexing_methods,        selection_methods,  sorting_methods,
-        update_methods,          patching_methods,   door_methods,
-        owners_methods,          operators_methods,  conversion_methods,
-        function_module_methods, hook_methods,       checks_methods,
-        traceback_methods,       attributes_methods, iterators_methods,
-        draws_methods,           division_methods,   refusal_methods,
-        workers_methods,
+        types_methods,      settings_methods,        device_methods,
+        profile_methods,    assignment_methods,      call_methods,
+        call_site_methods,  caller_methods,          launch_methods,
+        compiler_methods,   device_export_methods,   queue_methods,
+        reduction_methods,  indexing_methods,        selection_methods,
+        sorting_methods,    update_methods,          patching_methods,
+        door_methods,       owners_methods,          operators_methods,
+        conversion_methods, function_module_methods, hook_methods,
+        checks_methods,     traceback_methods,       attributes_methods,
+        iterators_methods,  draws_methods,           division_methods,
+        refusal_methods,    workers_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

@@ -190,6 +190,15 @@ def _variance_in_one_pass(a: Any, ddof: float) -> Any:
     return numpy.array(deviations / (count - ddof), a.dtype)
 
 
+def _square_parts(z: Any) -> Any:
+    """Return the squares of absolute values; NumPy squares both parts with one call."""
+    _bridge.join_warnings(True)
+    try:
+        return _square(z.real) + _square(z.imag)
+    finally:
+        _bridge.join_warnings(False)
+
+
 def _variance_in_two_passes(
     a: Any,
     axis: Any = None,
@@ -232,7 +241,7 @@ def _variance_in_two_passes(
     if deviations.dtype != mean.dtype:
         deviations = deviations.astype(mean.dtype)
     if deviations.dtype.kind == "c":
-        squares = _square(deviations.real) + _square(deviations.imag)
+        squares = _square_parts(deviations)
     else:
         squares = _square(deviations)
     total = reduce_by(_add, squares, axis, keepdims=keepdims, where=where)

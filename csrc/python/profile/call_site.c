@@ -8,6 +8,8 @@ struct call_site {
     int instruction;          /* -1: unknown */
     PyObject *caller;         /* of NumPy's code, for a report */
     int caller_instruction;
+    long joined;      /* number of the joined operations, or 0 */
+    const char *name; /* of these operations in warnings, or NULL */
     int n_kept;
     PyObject *kept[MX_MAX_OPERANDS + 1]; /* NumPy arrays, and the launch of a kernel */
 };
@@ -104,6 +106,25 @@ static void find_caller(struct call_site *site)
     Py_XDECREF(frame);
 }
 
+/* The operations that a thread records as one call of a ufunc, and how often there were some.
+ */
+static struct {
+    bool is_on;
+    uintptr_t thread;
+    long number;
+    const char *name;
+} joined;
+
+void call_site_join(const char *name)
+{
+    joined.is_on = true;
+    joined.thread = core->mx_stream_thread();
+    joined.number++;
+    joined.name = name;
+}
+
+void call_site_end_join(void) { joined.is_on = false; }
+
 struct call_site *call_site_new(void)
 {
     struct call_site *site = PyMem_Malloc(sizeof *site);
@@ -115,6 +136,9 @@ struct call_site *call_site_new(void)
     site->code = frame ? (PyObject *)PyFrame_GetCode((PyFrameObject *)frame) : NULL;
     site->globals = frame ? PyObject_GetAttr(frame, f_globals) : NULL;
     site->instruction = frame ? call_site_instruction(frame) : -1;
+    bool is_joined = joined.is_on && joined.thread == core->mx_stream_thread();
+    site->joined = is_joined ? joined.number : 0;
+    site->name = is_joined ? joined.name : NULL;
     site->n_kept = 0;
     site->caller = NULL;
     if (profile_is_on && frame && is_library_frame(frame))
@@ -185,6 +209,24 @@ static PyObject *registry_of(PyObject *globals)
     return registry;
 }
 
+int call_site_conditions(const struct call_site *site, int met, const char **name)
+{
+    static struct {
+        long number;
+        const char *name;
+        int met;
+    } last;
+    if (site->joined == 0)
+        return met;
+    *name = site->name ? site->name : *name;
+    bool is_continued = last.number == site->joined && strcmp(last.name, *name) == 0;
+    int warned = is_continued ? last.met : 0;
+    last.number = site->joined;
+    last.name = *name;
+    last.met = warned | met;
+    return met & ~warned;
+}
+
 int call_site_warn(const struct call_site *site, const char *text)
 {
     if (!site->code)
@@ -206,3 +248,20 @@ int call_site_warn(const struct call_site *site, const char *text)
     Py_XDECREF(file);
     return status;
 }
+
+static PyObject *join_warnings(PyObject *module, PyObject *is_on)
+{
+    (void)module;
+    if (PyObject_IsTrue(is_on))
+        call_site_join(NULL);
+    else
+        call_site_end_join();
+    Py_RETURN_NONE;
+}
+
+PyMethodDef call_site_methods[] = {
+    {"join_warnings", join_warnings, METH_O,
+     "join_warnings(flag, /)\n--\n\nSet whether the operations that this thread records are "
+     "one call of a ufunc in NumPy, which issues each warning once."},
+    {NULL, NULL, 0, NULL},
+};

@@ -25,6 +25,16 @@ PyObject *call_site_code(const struct call_site *site, int *instruction);
  * site is unknown.  This runs no Python code. */
 PyObject *call_site_place(const struct call_site *site, int *line);
 
+/* Join the operations that this thread records from now on: where NumPy makes one call of a
+ * ufunc, each of its warnings is issued once.  They have the given name, or those of the
+ * operations if it is NULL.  The name is never freed. */
+void call_site_join(const char *name);
+void call_site_end_join(void);
+
+/* Return the conditions, of those that an operation met, of which no operation has warned that
+ * is joined to it, and set the name for the warnings. */
+int call_site_conditions(const struct call_site *site, int met, const char **name);
+
 /* Issue a RuntimeWarning there.  Return 0, or -1 with an exception set. */
 int call_site_warn(const struct call_site *site, const char *text);
 
@@ -43,5 +53,7 @@ bool call_site_is_own(const char *package);
 
 /* Check whether a package is NumPy, mxnp, or a part of them; false for NULL. */
 bool call_site_is_library(const char *package);
+
+extern PyMethodDef call_site_methods[];
 
 int call_site_load(void); /* -1 with an exception set */

@@ -66,6 +66,7 @@ int errstate_mask(void)
 
 int errstate_warn(const struct call_site *site, int met, const char *name)
 {
+    met = call_site_conditions(site, met, &name);
     for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
         if (!(met & conditions[i].number))
             continue;

@@ -80,7 +80,7 @@ static bool scalars_fit(const struct call *call)
     return true;
 }
 
-static int record_call(struct call *call, PyObject **results)
+static int record_parts(struct call *call, PyObject **results)
 {
     struct mx_instruction in;
     struct mx_buffer *made[MX_MAX_OPERANDS] = {0};
@@ -139,6 +139,20 @@ done:
             core->mx_buffer_release(made[k]);
     if (site)
         call_site_free(site);
+    return status;
+}
+
+/* NumPy's warnings name the ufunc that casts results to the dtype of an output. */
+static int record_call(struct call *call, PyObject **results)
+{
+    bool is_cast = false;
+    for (int j = 0; j < call->nout; j++)
+        is_cast |= call->has_output[j] && call->outputs[j].code != call->signature->out[j];
+    if (is_cast)
+        call_site_join(call->name);
+    int status = record_parts(call, results);
+    if (is_cast)
+        call_site_end_join();
     return status;
 }
 
