@@ -123,3 +123,25 @@ def test_running_products(
 ) -> Any:
     x = xp.array(numbers(shape, dtype, 0) / 4)
     return [x.cumprod(axis), x[REVERSED, REVERSED].cumprod(axis), x.T.cumprod(axis)]
+
+
+ONES = [(1, 130, 140), (130, 1, 140), (130, 140, 1), (3, 1, 5), (1, 9), (9, 1)]
+RESULTS = """
+x + 1; np.sqrt(x); x * 1.5; x < 2; np.clip(x, 1, 2); np.where(x > 1, x, 0)
+np.cumsum(x, axis=0); np.cumsum(x, axis=1); np.maximum.accumulate(x, axis=-1)
+np.sum(x, axis=0); np.max(x, axis=1); np.any(x, axis=-1); np.mean(x, axis=0, keepdims=True)
+np.argmax(x, axis=0, keepdims=True); np.argmin(x, axis=-1, keepdims=True)
+np.divmod(x, 2); np.angle(x); np.average(x, axis=0); np.count_nonzero(x, axis=1)
+"""
+
+
+@pytest.mark.parametrize("shape", ONES)
+@pytest.mark.parametrize("dtype", ["i4", "f8"])
+@pytest.mark.parametrize("text", RESULTS.strip().replace("\n", ";").split(";"))
+def test_strides_along_axes_of_one_element(
+    xp: Library, text: str, dtype: str, shape: tuple[int, ...]
+) -> Any:
+    """NumPy's iterator sorts such axes in another way than its calls without an iterator."""
+    x = xp.array(numbers(shape, "f8", 0)).astype(dtype)
+    names = [{"np": xp, "x": y} for y in (x, x.T, x.T[::-1], x.swapaxes(0, -1)[::-1])]
+    return [eval(text.strip(), each) for each in names]

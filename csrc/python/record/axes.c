@@ -21,9 +21,7 @@ bool axes_repeat_some(const npy_intp *lengths, const intptr_t *strides, int ndim
     return repeats && moves;
 }
 
-/* Check whether all arrays among the sources have the shape of the result and are in Fortran
- * order only.  NumPy computes these without an iterator. */
-static bool are_fortran(const struct source *sources, int n, const struct shape *shape)
+bool axes_are_fortran(const struct source *sources, int n, const struct shape *shape)
 {
     bool is_any = false;
     for (int s = 0; s < n; s++) {
@@ -39,7 +37,7 @@ static bool are_fortran(const struct source *sources, int n, const struct shape 
     return is_any;
 }
 
-static void reverse_axes(int ndim, int *order)
+void axes_reverse(int ndim, int *order)
 {
     for (int i = 0; i < ndim; i++)
         order[i] = ndim - 1 - i;
@@ -51,9 +49,7 @@ void axes_order(const struct source *sources, int n, const struct shape *shape, 
 {
     intptr_t strides[MX_MAX_OPERANDS][MX_MAX_NDIM];
     int ndim = shape->ndim;
-    reverse_axes(ndim, order); /* innermost first until the end */
-    if (are_fortran(sources, n, shape))
-        return;
+    axes_reverse(ndim, order); /* innermost first until the end */
     for (int s = 0; s < n; s++)
         axes_strides(&sources[s], shape, strides[s]);
     for (int i = 1; i < ndim; i++) {
@@ -97,7 +93,7 @@ void axes_sort(const struct source *source, int *order)
     if (PyArray_IS_C_CONTIGUOUS(source->np_array))
         return;
     if (PyArray_IS_F_CONTIGUOUS(source->np_array)) {
-        reverse_axes(ndim, order);
+        axes_reverse(ndim, order);
         return;
     }
     for (int i = 1; i < ndim; i++)

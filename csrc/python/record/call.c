@@ -51,12 +51,23 @@ static bool needs_temporary(const struct call *call, int j)
     return needs;
 }
 
-static PyObject *new_result(const struct source *sources, int n, int row,
-                            const struct shape *shape)
+/* Check whether NumPy calls the loop of a ufunc once, without an iterator. */
+static bool is_one_call(const struct call *call)
+{
+    bool is_direct = call->op != MX_SELECT && call->nout == 1;
+    for (int i = 0; i < call->nin; i++)
+        is_direct &= call->inputs[i].scalar || call->inputs[i].code == call->signature->in[i];
+    return is_direct;
+}
+
+static PyObject *new_result(const struct call *call, int row)
 {
     int order[MX_MAX_NDIM];
-    axes_order(sources, n, shape, order);
-    return record_new(row, shape, order);
+    if (is_one_call(call) && axes_are_fortran(call->inputs, call->nin, &call->shape))
+        axes_reverse(call->shape.ndim, order);
+    else
+        axes_order(call->inputs, call->nin, &call->shape, order);
+    return record_new(row, &call->shape, order);
 }
 
 /* Return the row of the dtype that a scalar must fit: the dtype of the loop.  In a loop over
@@ -100,7 +111,7 @@ static int record_parts(struct call *call, PyObject **results)
         struct source *out = &call->outputs[j];
         int row = call->signature->out[j];
         if (!call->has_output[j]) {
-            results[j] = new_result(call->inputs, nin, row, &call->shape);
+            results[j] = new_result(call, row);
             if (!results[j])
                 goto done;
             source_read_array(results[j], out);
