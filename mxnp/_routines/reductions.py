@@ -357,10 +357,10 @@ def _search(is_least: bool) -> Callable[..., Any]:
             return finish(found, keepdims=keeps_dims)
         # As in NumPy, elements along the axis are first made adjacent in memory.
         lines = _moveaxis(a, axis, -1).copy()
-        found = _bridge.find(is_least, lines, a.ndim - 1, keeps_dims)
-        if found is NotImplemented:
-            return NotImplemented
-        return _moveaxis(found, -1, axis) if keeps_dims else finish(found)
+        found = _bridge.find(is_least, lines, a.ndim - 1, False)
+        if found is NotImplemented or not keeps_dims:
+            return finish(found)
+        return found.reshape(*a.shape[:axis], 1, *a.shape[axis + 1 :]).copy()
 
     return search
 
