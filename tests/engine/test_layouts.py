@@ -131,7 +131,8 @@ x + 1; np.sqrt(x); x * 1.5; x < 2; np.clip(x, 1, 2); np.where(x > 1, x, 0)
 np.cumsum(x, axis=0); np.cumsum(x, axis=1); np.maximum.accumulate(x, axis=-1)
 np.sum(x, axis=0); np.max(x, axis=1); np.any(x, axis=-1); np.mean(x, axis=0, keepdims=True)
 np.argmax(x, axis=0, keepdims=True); np.argmin(x, axis=-1, keepdims=True)
-np.divmod(x, 2); np.angle(x); np.average(x, axis=0); np.count_nonzero(x, axis=1)
+np.divmod(x, 2); np.add(x, np.asarray(2, 'i1')); np.angle(x); np.average(x, axis=0)
+np.count_nonzero(x, axis=1)
 """
 
 

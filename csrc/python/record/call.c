@@ -56,7 +56,8 @@ static bool is_one_call(const struct call *call)
 {
     bool is_direct = call->op != MX_SELECT && call->nout == 1;
     for (int i = 0; i < call->nin; i++)
-        is_direct &= call->inputs[i].scalar || call->inputs[i].code == call->signature->in[i];
+        is_direct &= call->inputs[i].scalar || PyArray_NDIM(call->inputs[i].np_array) == 0 ||
+                     call->inputs[i].code == call->signature->in[i];
     return is_direct;
 }
 
