@@ -616,3 +616,20 @@ def test_products_of_long_rows(dtype: str) -> None:
     assert numpy.prod(theirs) == numpy.inf
     found = mxnp.prod(mxnp.array(theirs) * 1)
     numpy.testing.assert_allclose(found, large, rtol=bound)
+
+
+@pytest.mark.skipif(ON_GPU, reason="a GPU adds in another order")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("axis", [0, 1, None])
+@pytest.mark.parametrize("shape", [(700,), (500, 1), (1, 1)])
+@pytest.mark.parametrize("name", ["sum", "mean", "prod"])
+def test_views_that_repeat_elements(
+    name: str, shape: tuple[int, ...], axis: int | None, dtype: str
+) -> None:
+    """NumPy goes through repeated elements in an order of its own."""
+    results = []
+    for np in (numpy, mxnp):
+        a = np.array(factors(dtype, shape, 0.01))
+        found = getattr(np, name)(np.broadcast_to(a, (500, 700)), axis=axis)
+        results.append(numpy.asarray(found).tobytes())
+    assert results[0] == results[1]

@@ -89,11 +89,24 @@ static bool is_large(const struct reduction *r)
     return queue_weight(np_array_of(r->input.array)) / LARGE >= queue_threshold;
 }
 
+/* Check whether an array is repeated along an axis. */
+static bool is_repeated(const struct source *source)
+{
+    for (int i = 0; i < PyArray_NDIM(source->np_array); i++)
+        if (PyArray_DIM(source->np_array, i) > 1 && PyArray_STRIDE(source->np_array, i) == 0)
+            return true;
+    return false;
+}
+
 /* Check whether NumPy adds up or multiplies in an order that the core does not keep.  Of arrays
  * in memory NumPy reduces those that are not large, so it also reduces those that wait. */
 static bool has_numpys_order(const struct reduction *r)
 {
-    if (is_large(r) || !is_ordered(r, MX_REDUCE) || settings_device() == MX_DEVICE)
+    if (!is_ordered(r, MX_REDUCE) || settings_device() == MX_DEVICE)
+        return false;
+    if (is_repeated(&r->input))
+        return true;
+    if (is_large(r))
         return false;
     if (r->input.code != r->row && r->input.code >= ROW_float16)
         return true; /* NumPy casts some elements at a time */
