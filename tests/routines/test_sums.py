@@ -633,3 +633,17 @@ def test_views_that_repeat_elements(
         found = getattr(np, name)(np.broadcast_to(a, (500, 700)), axis=axis)
         results.append(numpy.asarray(found).tobytes())
     assert results[0] == results[1]
+
+
+@pytest.mark.skipif(ON_GPU, reason="a GPU adds in another order")
+@pytest.mark.parametrize("name", ["sum", "mean"])
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "uint8"])
+def test_waiting_integers_in_float32(dtype: str, name: str) -> None:
+    """NumPy casts a part of the integers at a time, and adds the sums of the parts."""
+    results = []
+    for np in (numpy, mxnp):
+        a = np.array(
+            numpy.random.default_rng(3).integers(0, 120, 200_000).astype(dtype)
+        )
+        results.append(getattr(a * 1 + 100, name)(dtype="float32").tobytes())
+    assert results[0] == results[1]

@@ -108,7 +108,9 @@ static bool has_numpys_order(const struct reduction *r)
         return true;
     if (is_large(r))
         return false;
-    if (r->input.code != r->row && r->input.code >= ROW_float16)
+    bool is_exact =
+        r->input.code < ROW_float16 && (r->row == ROW_float64 || r->row == ROW_complex128);
+    if (r->input.code != r->row && !is_exact)
         return true; /* NumPy casts some elements at a time */
     struct mx_instruction in = {
         .op = r->op, .kind = MX_REDUCE, .keeps_order = true, .nin = 1, .ndim = r->shape.ndim};
