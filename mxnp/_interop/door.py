@@ -486,13 +486,18 @@ def _observe_calls(code: CodeType) -> None:
 _quiet: set[str] = set()  # folders that have no code of the program
 
 
+def _is_quiet(folder: str) -> bool:
+    """Check whether no file of a folder can be the program's, or be included."""
+    rules = get_rules()
+    if rules and rules.include:
+        return False
+    return not _is_file_of_program(f"{folder}{os.sep}__init__.py")
+
+
 def _note_quiet(file: str) -> None:
     """Note the folder of a package's file, of which code need not be seen again."""
-    rules = get_rules()
-    if (rules and rules.include) or _package_of(file) in _users:
-        return
     folder = os.path.dirname(file)  # noqa: PTH120
-    if not _is_file_of_program(f"{folder}{os.sep}__init__.py"):
+    if _package_of(file) not in _users and _is_quiet(folder):
         _quiet.add(folder)
 
 
@@ -522,14 +527,20 @@ def _see_running() -> None:
                 _observe(code)
             each = each.f_back
     del frame  # this one, which the garbage collector would have to find
+    quiet: set[str] = set()  # many modules of a package are in one folder
     for name, module in list(sys.modules.items()):
         names = _names_of(module)
         path = names.get("__file__")
         if not isinstance(path, str) or is_standard(path):
             continue
+        folder = os.path.dirname(path)  # noqa: PTH120
+        if folder in quiet:
+            continue
         if _is_file_of_program(path):
             for value in list(names.values()):
                 _see_functions(value, name)
+        elif _is_quiet(folder):
+            quiet.add(folder)
 
 
 def _see_functions(value: Any, module: str) -> None:
