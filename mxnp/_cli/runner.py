@@ -28,7 +28,6 @@ import numpy
 from mxnp import _bridge
 from mxnp._bridge import frameless
 from mxnp._engine import environment
-from mxnp._interop import dask_protocols
 from mxnp._interop.adapters import when_imported
 from mxnp._interop.owners import (
     ImportFilter,
@@ -194,6 +193,8 @@ def _prepare_if_installed(module: Any) -> None:
 def _choose_dask_backend(config: Any) -> None:
     """Make functions of ``dask.array`` create mxnp chunks, if mxnp is installed."""
     if get_rules() is not None and not is_excluded("dask.array"):
+        from mxnp._interop import dask_protocols  # few programs need it
+
         dask_protocols.choose_backend(config)
 
 
@@ -313,6 +314,8 @@ def uninstall() -> None:
             if name in sys.modules:
                 _forget_children(sys.modules[name])
         if "dask.config" in sys.modules:
+            from mxnp._interop import dask_protocols
+
             dask_protocols.forget_backend(sys.modules["dask.config"])
 
 
