@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys as _sys
+from functools import partial as _partial
 from functools import wraps as _wraps
 from types import FunctionType as _FunctionType
 from typing import Any as _Any
@@ -267,11 +268,15 @@ _name_like(RandomState, _random.RandomState)
 
 __path__: list[str] = []  # a package in NumPy, whose modules are mirrored
 _mirror.populate(_sys.modules[__name__], _numpy.random)
+
+
+def _prepare(name: str, function: _Any) -> None:
+    """Add its ways to a function of the module when it is first used."""
+    _mark(function, name)
+    state = getattr(function.__wrapped__, "__self__", None)
+    if isinstance(state, _random.RandomState):
+        _ways.attach(function, f"random.RandomState.{name}", (state,))
+
+
 for _name in _random.__all__:
-    _function = _mirror.find_counterpart(getattr(_random, _name), "numpy.random")
-    if isinstance(_function, _Function):
-        _mark(_function, _name)
-        _state_of_module = getattr(_function.__wrapped__, "__self__", None)
-        if isinstance(_state_of_module, _random.RandomState):
-            bound = (_state_of_module,)
-            _ways.attach(_function, f"random.RandomState.{_name}", bound)
+    _mirror.preparations[getattr(_random, _name)] = _partial(_prepare, _name)

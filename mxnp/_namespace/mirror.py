@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import operator
 import sys
 import types
 from collections.abc import Callable
@@ -125,7 +126,10 @@ def _attach(counterpart: Function, row: str) -> None:
 
     Modules that a program has removed or replaced are there meanwhile.
     """
-    missing = {n: m for n, m in _own_modules.items() if sys.modules.get(n) is not m}
+    missing = {}
+    found = map(sys.modules.get, _own_modules)
+    if not all(map(operator.is_, found, _own_modules.values())):
+        missing = {n: m for n, m in _own_modules.items() if sys.modules.get(n) is not m}
     others = {name: sys.modules[name] for name in missing if name in sys.modules}
     sys.modules.update(missing)
     n_modules = len(sys.modules)
@@ -139,6 +143,10 @@ def _attach(counterpart: Function, row: str) -> None:
         for name in missing:
             del sys.modules[name]
         sys.modules.update(others)
+
+
+# NumPy's functions whose counterparts need more than a row when they are first used.
+preparations: dict[Any, Callable[[Function], None]] = {}
 
 
 def _prepare(counterpart: Function, row: str | None) -> None:
@@ -155,6 +163,8 @@ def _prepare(counterpart: Function, row: str | None) -> None:
         counterpart.__name__, counterpart.__doc__ = row.split(".")[1], original.__doc__
         counterpart.__qualname__, counterpart.__module__ = row, "mxnp"
     _attach(counterpart, row)
+    if original in preparations:
+        preparations[original](counterpart)
 
 
 set_preparation(_prepare, core.loading)
