@@ -24,6 +24,7 @@
 #include "python/packages/iterators.h"
 #include "python/packages/layout.h"
 #include "python/packages/owners.h"
+#include "python/profile/profile.h"
 #include <dlfcn.h>
 
 static vector_call run; /* the vectorcall of functions written in Python */
@@ -488,7 +489,7 @@ static PyObject *give(PyObject *x)
 
 /* Wait for the operations on arrays that a callback got, whose memory is the package's.  Steal
  * a reference to the result and return it, or NULL with an exception set. */
-static PyObject *end_callback(PyObject *const *args, PyObject **row, Py_ssize_t n,
+static PyObject *end_callback(PyObject *const *args, PyObject *const *row, Py_ssize_t n,
                               PyObject *result)
 {
     struct call_args call_args;
@@ -538,6 +539,24 @@ static bool has_numpys(PyObject *const *args, Py_ssize_t n)
     return i < n;
 }
 
+/* Check for numbers and the like, which neither are nor hold arrays, callbacks or iterators. */
+static bool are_leaves(PyObject *const *args, Py_ssize_t n)
+{
+    Py_ssize_t i = 0;
+    while (i < n && argument_is_leaf(args[i]) && Py_TYPE(args[i]) != np_array_type)
+        i++;
+    return i == n;
+}
+
+/* Run a callback whose arguments are leaves, as those of an integrand are. */
+static PyObject *run_simple_callback(PyObject *function, PyObject *const *args, size_t flags,
+                                     PyObject *names, Py_ssize_t n)
+{
+    PyObject *result = run(function, args, flags, names);
+    bool is_done = queue_is_idle() && !profile_is_on && (!result || are_leaves(&result, 1));
+    return is_done ? result : end_callback(args, args, n, result);
+}
+
 static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t flags,
                                PyObject *names)
 {
@@ -549,6 +568,8 @@ static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t
         return NULL;
     if (owner < PACKAGE && !(owner == NOBODY && has_numpys(args, n)))
         return run(function, args, flags, names);
+    if (are_leaves(args, n))
+        return run_simple_callback(function, args, flags, names, n);
     PyObject **row = n <= N_INLINE ? inlined : PyMem_Malloc((size_t)n * sizeof *row);
     if (!row)
         return PyErr_NoMemory();
