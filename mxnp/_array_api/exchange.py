@@ -274,6 +274,7 @@ def _import_first(original: Any, describes: Any, function: Any) -> None:
         return before(*args, **kwargs) if before else original
 
     counterpart.choose, counterpart.choose_from = choose, 1
+    counterpart.choose_rule = "n"
 
 
 def _maker(original: Any) -> Any:

@@ -128,3 +128,15 @@ def test_warnings() -> None:
         found.append((numpy.asarray(quotient), [str(w.message) for w in caught]))
     assert found[0][1] == found[1][1] != []
     assert numpy.array_equal(found[0][0], found[1][0])
+
+
+@pytest.mark.parametrize("name", ["isfinite", "isnan", "isinf", "signbit"])
+def test_conditions_into_outputs_with_gaps(xp: Any, name: str) -> list[Any]:
+    """NumPy's loops write bools with gaps wrongly, unless its iterator has a buffer."""
+    x = xp.array(numpy.tile([1, numpy.inf, numpy.nan, -4], (3, 16)))
+    found = []
+    for dtype, step in itertools.product(("f4", "f8"), (2, 3, -1)):
+        out = xp.zeros((3, 200), bool)
+        getattr(xp, name)(x.astype(dtype)[:, :60], out=out[:, ::step][:, :60])
+        found.append(out)
+    return found

@@ -522,7 +522,8 @@ int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *ou
     enum overlap overlap = find_overlap(&operation, &view);
     bool is_run = operation.is_flat && is_one_run(&operation, view.strides);
     int layouts = (is_run ? 0 : MX_STRIDED_OUTPUT) | (overlap == MIXED ? MX_OVERLAPPING : 0);
-    if (operation.signature->layouts & layouts ||
+    bool is_bool_with_gaps = PyArray_ITEMSIZE(to) == 1 && view.strides[view.ndim - 1] != 1;
+    if (operation.signature->layouts & layouts || is_bool_with_gaps || /* see plan/blocks.c */
         signature_asks_iterator(operation.signature, op, operation.size))
         return 0;
     int status;

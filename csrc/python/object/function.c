@@ -796,8 +796,8 @@ PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
         return NULL;
     if (function_record(f, args, kwargs, &result) != 0)
         return result;
-    if (!f->choose || f->choose == Py_None || count_args(args, kwargs) < f->choose_from ||
-        (f->choose_rule == 'k' && !kwargs)) {
+    if (!f->choose || f->choose == Py_None || (f->choose_rule == 'k' && !kwargs) ||
+        (f->choose_rule == 'n' && count_args(args, kwargs) < f->choose_from)) {
         PyObject *all = kwargs ? with_out_last(f, args, kwargs) : NULL;
         result = all ? convert_call(f, f->wrapped, all, NULL)
                      : convert_call(f, f->wrapped, args, kwargs);
@@ -1116,16 +1116,29 @@ static bool is_eager_pair(const struct function *f, PyObject *const *args, size_
            queue_is_eager_first(array_size(np_array_of(args[0])), NPY_MAX_INTP);
 }
 
+/* Check for a tuple, a list, or an array of so many axes. */
+static bool has_axes(PyObject *const *args, size_t n, int axes)
+{
+    size_t i = 0;
+    while (i < n && !PyTuple_CheckExact(args[i]) && !PyList_CheckExact(args[i]) &&
+           !(is_array(args[i]) && PyArray_NDIM(np_array_of(args[i])) >= axes))
+        i++;
+    return i < n;
+}
+
 /* Check whether `choose` is asked for arguments that call_plain() takes. */
 static bool is_choosing(const struct function *f, PyObject *const *args, size_t n, size_t all)
 {
-    if (!f->choose || f->choose_rule == 'k')
-        return f->choose && all > n;
-    size_t i = f->choose_rule == 'x' ? 0 : all;
-    while (i < all && !PyTuple_CheckExact(args[i]) && !PyList_CheckExact(args[i]) &&
-           !(is_array(args[i]) && PyArray_NDIM(np_array_of(args[i])) >= f->choose_from))
-        i++;
-    return f->choose_rule == 'x' ? i < all : all >= (size_t)f->choose_from;
+    if (!f->choose)
+        return false;
+    switch (f->choose_rule) {
+    case 'k':
+        return all > n;
+    case 'x':
+        return has_axes(args, all, f->choose_from);
+    default:
+        return all >= (size_t)f->choose_from;
+    }
 }
 
 /* Check for arguments that call_plain() takes.  A tuple or list as `out` is noted otherwise,
