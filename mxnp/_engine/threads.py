@@ -241,32 +241,40 @@ class _Beside(_Pieces):
             self.errors[0] = error
 
     def wait(self) -> None:
-        """Let nothing be stored from now on."""
+        """Let no thread begin, and nothing be stored, from now on."""
         while not self.is_over:
             try:
-                _left[:] = [call for call in (*_left, self) if call.is_running()]
+                if self.running():
+                    _left.add(self)
                 with self.storing:
                     self.is_over = True
             except BaseException as error:
                 self.errors[-1] = error
 
-    def is_running(self) -> bool:
-        """Return whether a thread computes a part."""
-        return not self.given <= self.ended
+    def running(self) -> list[int]:
+        """Return the threads that compute a part. The others begin too late."""
+        threads = range(1, len(self.locks))
+        begun = [i for i in threads if self.has_begun.setdefault(i, False)]
+        return [i for i in begun if i not in self.ended]
+
+    def compute_on_thread(self, thread: int) -> None:
+        super().compute_on_thread(thread)
+        if self.is_over and not self.running():
+            _left.discard(self)
 
 
-_left: list[_Beside] = []  # calls that may be running
+_left: set[_Beside] = set()  # calls that a thread computes
 os.register_at_fork(after_in_child=_left.clear)
 
 
 @atexit.register
 def _end_left() -> None:
-    """Wait for the calls that were left.
+    """Wait for the calls that were left, until another interrupt.
 
     A thread that returned from C++ later would abort the process: Python ends it, which
     C++ does not allow everywhere.
     """
-    for call in _left:
-        for thread in call.given - call.ended:
+    for call in [*_left]:
+        for thread in call.running():
             with call.locks[thread]:
                 pass

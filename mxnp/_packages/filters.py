@@ -146,6 +146,8 @@ def _divide_tiles(
                 for own, around in zip(tile, given, strict=True)
             )
             stores.append(compute(tile, given, place))
+            if not is_long:
+                stores.pop()()
 
         def store() -> None:
             for each in stores:

@@ -879,6 +879,33 @@ def test_a_handler_leaves_a_transform_that_goes_on(threads, unending):
     unending.end()
 
 
+def test_a_handler_that_raises_while_threads_are_started(monkeypatch):
+    """The thread that has begun is known to the end of the process."""
+    begun, goes_on, stored = threading.Event(), threading.Event(), []
+    start = engine_threads._start
+
+    def start_one(*args):
+        start(*args)
+        assert begun.wait(60)
+        handle_signal()
+
+    def work(part):
+        begun.set()
+        assert goes_on.wait(60)
+        return lambda: stored.append(part)
+
+    monkeypatch.setattr(engine_threads, "_start", start_one)
+    with pytest.raises(ValueError, match="handled"):
+        engine_threads.run_beside(work, 3, 3)
+    (left,) = engine_threads._left
+    assert left.running() == [1]
+    goes_on.set()
+    while not _bridge.await_calls():
+        pass
+    assert not stored
+    assert not engine_threads._left
+
+
 def test_a_process_ends_after_the_calls_that_it_left():
     """C++ would abort it, when Python ends a thread that returns from there."""
     code = """if True:
