@@ -127,15 +127,20 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
             return NotImplemented
     if any(type(c) is not ndarray or c.dtype != bool for c in condlist):
         return NotImplemented
+    if not all(map(_has_lines_in_c_order, (*condlist, *choices))):
+        return NotImplemented  # NumPy's result is in C order
     dtype = _common_dtype(choices)
-    for (
-        each
-    ) in choicelist:  # NumPy makes arrays of these numbers, but not of the default
+    # NumPy makes arrays of these numbers, but not of the default.
+    for each in choicelist:
         if type(each) is not ndarray:
             own = numpy.asarray(each).dtype
             if not numpy.can_cast(own, dtype, "same_kind"):
                 return NotImplemented
     return _select_first(condlist, choices, dtype)
+
+
+def _has_lines_in_c_order(x: Any) -> bool:
+    return type(x) is not ndarray or x.ndim < 2 or bool(x.flags.c_contiguous)
 
 
 def _common_dtype(choices: Any) -> numpy.dtype[Any]:

@@ -192,8 +192,8 @@ def _variance_in_one_pass(a: Any, ddof: float) -> Any:
 
 def _square_parts(z: Any) -> Any:
     """Return the squares of absolute values; NumPy squares both parts with one call."""
-    _bridge.join_warnings(True)
     try:
+        _bridge.join_warnings(True)
         return _square(z.real) + _square(z.imag)
     finally:
         _bridge.join_warnings(False)
@@ -310,6 +310,8 @@ def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
         return NotImplemented
     if decimals == 0:
         return _rint(a)
+    if not (a.flags.c_contiguous or a.flags.f_contiguous):
+        return NotImplemented  # NumPy's result is in C order
     scale, restore = (_multiply, _divide) if decimals > 0 else (_divide, _multiply)
     factor = 10.0 ** abs(decimals)
     return restore(_rint(scale(a, factor)), factor)

@@ -676,3 +676,20 @@ def test_byte_order_and_owner_of_large_results(call: str) -> None:
         arrays = result if isinstance(result, tuple) else (result,)
         found.append([(x.dtype.str, x.flags.owndata, x.tobytes()) for x in arrays])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda np, x: np.round(x, 2),
+        lambda np, x: x.round(-1),
+        lambda np, x: np.select([x > 9], [x], 0),
+        lambda np, x: np.select([x > 9], [2], x),
+        lambda np, x: np.select([x[0] > 9, x > 3], [x[:1], x]),
+    ],
+)
+def test_orders_of_large_results(xp: Any, call: Any) -> list[Any]:
+    """Some functions of NumPy allocate their result in C order, whatever the array's."""
+    x = xp.arange(30 * 40 * 50).reshape(30, 40, 50) / 7
+    views = x, x.T, x.transpose(0, 2, 1), x[::-1], x[..., ::2], x.reshape(300, 200).T
+    return [call(xp, view) for view in views]
