@@ -106,20 +106,18 @@ static void find_caller(struct call_site *site)
     Py_XDECREF(frame);
 }
 
-/* The operations that a thread records as one call of a ufunc, and how often there were some.
- */
-static struct {
+/* The operations that a thread records as one call of a ufunc. */
+static _Thread_local struct {
     bool is_on;
-    uintptr_t thread;
     long number;
     const char *name;
 } joined;
+static long n_joined; /* how often there were some, which the global interpreter lock guards */
 
 void call_site_join(const char *name)
 {
     joined.is_on = true;
-    joined.thread = core->mx_stream_thread();
-    joined.number++;
+    joined.number = ++n_joined;
     joined.name = name;
 }
 
@@ -136,9 +134,8 @@ struct call_site *call_site_new(void)
     site->code = frame ? (PyObject *)PyFrame_GetCode((PyFrameObject *)frame) : NULL;
     site->globals = frame ? PyObject_GetAttr(frame, f_globals) : NULL;
     site->instruction = frame ? call_site_instruction(frame) : -1;
-    bool is_joined = joined.is_on && joined.thread == core->mx_stream_thread();
-    site->joined = is_joined ? joined.number : 0;
-    site->name = is_joined ? joined.name : NULL;
+    site->joined = joined.is_on ? joined.number : 0;
+    site->name = joined.is_on ? joined.name : NULL;
     site->n_kept = 0;
     site->caller = NULL;
     if (profile_is_on && frame && is_library_frame(frame))
