@@ -635,10 +635,20 @@ def test_views_that_repeat_elements(
     assert results[0] == results[1]
 
 
+@pytest.fixture
+def usual_threshold() -> Iterator[None]:
+    """Have the usual border of large sums, which have another order."""
+    before = _bridge.set_threshold(16_384)
+    yield
+    _bridge.set_threshold(before)
+
+
 @pytest.mark.skipif(ON_GPU, reason="a GPU adds in another order")
 @pytest.mark.parametrize("name", ["sum", "mean"])
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "uint8"])
-def test_waiting_integers_in_float32(dtype: str, name: str) -> None:
+def test_waiting_integers_in_float32(
+    usual_threshold: None, dtype: str, name: str
+) -> None:
     """NumPy casts a part of the integers at a time, and adds the sums of the parts."""
     results = []
     for np in (numpy, mxnp):
