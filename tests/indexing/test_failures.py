@@ -85,6 +85,14 @@ def test_unwritten_results_raise_their_error(read: Callable[[Any], Any]) -> None
     np.synchronize()  # the error was already raised
 
 
+def test_an_error_outlives_the_array_of_its_call() -> None:
+    """An array that is freed before it is computed asks for the device of the context."""
+    with np.device("cpu"):
+        y = np.arange(5.0)[computed(5)]
+    error_of(np.synchronize)
+    error_of(lambda: np.zeros(N).__setitem__(slice(None), y))
+
+
 @pytest.mark.parametrize("read", [list, tuple, sorted, sum, max])
 def test_an_iteration_does_not_take_the_error_for_its_end(
     read: Callable[[Any], Any],

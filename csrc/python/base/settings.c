@@ -11,10 +11,12 @@ static struct setting {
  */
 __attribute__((noinline)) static long value_in_context(const struct setting *setting)
 {
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback); /* an array may be freed while one is raised */
     PyObject *own = PyObject_CallNoArgs(setting->get_of_context);
     long value = own && own != Py_None ? PyLong_AsLong(own) : setting->of_process;
     Py_XDECREF(own);
-    PyErr_Clear();
+    PyErr_Restore(type, error, traceback);
     return value;
 }
 
