@@ -108,7 +108,10 @@ ON_METAL = (
     " tests/indexing/test_{failures,masks}.py tests/suites/array_api/test_standard.py"
     " tests/tools/test_{profile,trace}.py"
 )
-METAL = 'PATH="$CI_FOLDER/emulated/bin:$PATH" MXNP_DEVICE=metal MXNP_THRESHOLD=0 python -P -m'
+ON_EMULATOR = (
+    'PATH="$CI_FOLDER/emulated/bin:$PATH" MXNP_DEVICE=metal MXNP_THRESHOLD=0 python'
+)
+METAL = f"{ON_EMULATOR} -P -m"
 CUDA = 'MXNP_CUDA_STAND_IN="$CI_FOLDER/standin.so" MXNP_DEVICE=cuda MXNP_THRESHOLD=0'
 OF_GPU = "^(csrc/(gpu|memory|ir)|mxnp/(_gpu|_engine)|tests/(metal|cuda|support))/"
 JIT = "MXNP_JIT=always MXNP_THRESHOLD=0"
@@ -247,7 +250,7 @@ LANES = {
         7200,
         f"{METAL} pytest --slow --quiet {ON_METAL}",
         f"{METAL} pytest --slow --quiet tests/engine/test_allocation_failures.py -k twice",
-        f"{METAL} tests.fuzz --programs 300 --seed 100000",
+        f"{ON_EMULATOR} -m tests.fuzz --programs 300 --seed 100000",
         needs=("emulator",),
     ),
     "cuda-all": full(
