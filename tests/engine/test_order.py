@@ -1125,6 +1125,7 @@ np.broadcast_to(np.arange(300.0), (300, 300))
 """
 
 
+@pytest.mark.thread_unsafe(reason="it counts the operations of all threads")
 @pytest.mark.parametrize("expression", FRESH.strip().splitlines())
 def test_operations_on_new_arrays_of_numpy_are_recorded(expression: str) -> None:
     """Nothing else uses an array that a function of NumPy returned."""

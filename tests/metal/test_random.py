@@ -135,6 +135,7 @@ def test_mixed_draws(seed: int, kind: str) -> None:
 
 
 M = 2**64 - 1
+REFUSES_0 = not numpy.__version__.startswith(("2.3.", "2.4."))  # as `buffer_pos`
 
 
 @pytest.mark.parametrize("counter", [0, M - 1, M << 64, 2**256 - 2, 2**256 - 1])
@@ -149,7 +150,11 @@ def test_states_that_were_set(counter: int, pos: int, has_uint32: int) -> None:
             state["buffer"] = numpy.array([M, 2, M - 3, 4 << 40], "u8")
             state["buffer_pos"], state["has_uint32"] = pos, has_uint32
             state["uinteger"] = 2**32 - 7
-            generator.bit_generator.state = state
+            if pos == 0 and REFUSES_0:
+                with pytest.raises(ValueError, match="must be between 1 and 4"):
+                    generator.bit_generator.state = state
+            else:
+                generator.bit_generator.state = state
         name, args, keywords = DRAWS[draw]
         pair.check(name, *args, size=50, kernels=1, **keywords)
         pair.check("random", 3)

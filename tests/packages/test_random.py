@@ -192,11 +192,11 @@ def test_a_generator_is_its_own_generator(xp):
     return xp.random.default_rng(rng) is rng, other.random() == state.random()
 
 
-def test_the_samplers_are_those_of_this_numpy():
+def test_the_samplers_are_those_of_one_numpy():
     """Without them, the tests of draws on threads are skipped."""
-    version = numpy.__version__
-    minor = version[: version.rindex(".")]
     library = Path(numpy.random.__file__).parent / "lib" / "libnpyrandom.a"
-    assert _bridge.has_samplers(version) == library.exists()
-    assert not _bridge.has_samplers(minor)
-    assert not _bridge.has_samplers(f"{minor}0.1")
+    found = [i for i in range(1000) if _bridge.has_samplers(f"2.{i}.0")]
+    assert len(found) == library.exists()
+    for minor in found:  # the wheel may have been built with another NumPy
+        assert _bridge.has_samplers(f"2.{minor}.12")
+        assert not _bridge.has_samplers(f"2.{minor}")

@@ -451,6 +451,7 @@ def test_clip_of_negative_zeros(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.skipif(ON_CUDA, reason="threads of the processor")
+@pytest.mark.thread_unsafe(reason="it explains the operations of all threads")
 @pytest.mark.parametrize(
     "shape", [(1_000, 1_000), (125, 8_000), (1_000, 1_009), (5_009, 101)], ids=str
 )
