@@ -112,6 +112,30 @@ const struct mx_loop *signature_uniform(struct uniform_loops *loops, int row)
     return loops->rows[row].exists ? &loops->rows[row].loop : NULL;
 }
 
+/* Check whether this NumPy has functions of real numbers for AVX-512, which its loops use in
+ * some layouts.  They differ from others in half of the cube roots. */
+static bool has_own_functions(void)
+{
+    static signed char found = -1;
+    const int rows[] = {ROW_float64, ROW_float64};
+    struct mx_loop loop;
+    if (found < 0)
+        found = signature_loop(&loop, ufuncs[MX_OP_cbrt], rows) &&
+                core->mx_layouts_of_bits(&loop, 1, 1, rows, false) != 0;
+    return found;
+}
+
+/* Return the layouts in which the loop of NumPy has other bits.  Some functions differ in one
+ * of 1,000 results only. */
+static int layouts_of_bits(int op, const struct mx_loop *loop, int nin, int nout,
+                           const int *rows)
+{
+    int layouts = core->mx_layouts_of_bits(loop, nin, nout, rows, false);
+    if (!layouts && !signature_is_arithmetic(op) && has_own_functions())
+        layouts = core->mx_layouts_of_bits(loop, nin, nout, rows, true);
+    return layouts;
+}
+
 static void signature_find(int op, const int *codes, int nin, struct signature *signature)
 {
     const struct mx_op_row *row = core->mx_op_get(op);
@@ -138,7 +162,7 @@ static void signature_find(int op, const int *codes, int nin, struct signature *
         signature->out[j] = (signed char)rows[nin + j];
     if (signature->has_numpys_bits)
         signature->layouts =
-            (signed char)core->mx_layouts_of_bits(&signature->numpys, nin, row->nout, rows);
+            (signed char)layouts_of_bits(op, &signature->numpys, nin, row->nout, rows);
     signature->is_silent = is_silent(op, rows);
     signature->exists = !is_special(op, signature);
 }
