@@ -55,11 +55,8 @@ int main(void)
     CHECK(layouts_of(root, NULL, MX_DTYPE_float64, false) == 0);
     CHECK(longest < RARE && n_calls > 1);
     CHECK(layouts_of(root, NULL, MX_DTYPE_float64, true) == all);
-    const uint16_t numbers[] = {0, 1, 0x3ff, 0x400, 0x2bff, 0x3c00, 0x4000, 0x7bff};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        uint16_t number = numbers[i];
+    for (uint16_t number = 0; number < 0x7c00; number += 31 * 31)
         CHECK(layouts_of(copy, &number, MX_DTYPE_float16, true) == MX_REVERSED);
-    }
     CHECK(layouts_of(root, NULL, MX_DTYPE_int64, true) == 0); /* integers are not rounded */
     return 0;
 }
