@@ -604,9 +604,7 @@ static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **
     m.signature = reduction_of(op, m.row);
     if (!m.signature)
         return PyErr_Occurred() ? -1 : 0;
-    /* NumPy's loop determines which of two zeros is the extreme of floats. */
-    m.kernels =
-        op == MX_OP_add || m.row < ROW_float16 ? core->mx_rows_find(op, m.row, true) : NULL;
+    m.kernels = core->mx_rows_find(op, m.row, true);
     PyObject *out = recycle_new(m.row, 1, &kept);
     if (!out)
         return -1;
