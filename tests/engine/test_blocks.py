@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy
 import pytest
+from support.constants import constant
 from support.lanes import ON_CUDA, ON_GPU
 
 import mxnp
 from mxnp import _bridge
 
 N = 50_000
+RECORDED = constant("base/limits.h", "MX_MOST_DIRECT") + 1  # NumPy copies fewer bytes
+PAGE = constant("cpu/kernels/copies.c", "PAGE")
 
 
 def both(compute: Callable[[Any], Any]) -> None:
@@ -48,22 +51,20 @@ def numbers(xp: Any, *shape: int) -> Any:
 @pytest.mark.parametrize("distance", [1, 8, 31, 32, 33, 1024, 4095, 4097])
 @pytest.mark.parametrize("is_ahead", [False, True])
 def test_copies_between_places_of_pages(distance: int, is_ahead: bool) -> None:
-    ends = slice(distance, None), slice(None, -distance)
-    to, start = ends if is_ahead else ends[::-1]
-    made = numpy.random.default_rng(0).integers(0, 256, N, dtype=numpy.uint8)
+    apart = -(-RECORDED // PAGE) * PAGE + distance
+    made = numpy.random.default_rng(0).integers(0, 256, 2 * apart, dtype=numpy.uint8)
+    for n, ends in (
+        (apart + RECORDED, (slice(apart, None), slice(None, RECORDED))),
+        (RECORDED, (slice(distance, None), slice(None, -distance))),
+    ):
+        to, start = ends if is_ahead else ends[::-1]
 
-    def apart(xp: Any) -> Any:
-        copied = xp.zeros(N, numpy.uint8)
-        copied[to] = (xp.array(made) ^ 1)[start]
-        return copied
+        def copied(xp: Any, n: int = n, to: slice = to, start: slice = start) -> Any:
+            x = xp.array(made[:n]) ^ 1
+            x[to] = x[start]
+            return x
 
-    def overlapping(xp: Any) -> Any:
-        copied = xp.array(made) ^ 1
-        copied[to] = copied[start]
-        return copied
-
-    both(apart)
-    both(overlapping)
+        both(copied)
 
 
 # -- Any and all -----------------------------------------------------------------------
