@@ -175,7 +175,7 @@ def extend(
         Called with the positional arguments and the keywords of each call. It returns
         whether `extension` handles the call.
     signature : bool, optional
-        Whether the counterpart has the signature of `extension`.
+        Whether the counterpart has the signature of `extension`, if it is in `numpy`.
     least : int, optional
         The least number of arguments of the additional calls.
     rule : str, optional
@@ -189,10 +189,24 @@ def extend(
     counterpart.choose, counterpart.choose_from = choose, least
     counterpart.choose_rule = rule
     if signature and not isinstance(original, numpy.ufunc):
-        signatures[original] = extension
+        signatures[original.__name__] = extension
 
 
 # -- Spellings and keywords -----------------------------------------------------------
+
+
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    """Return the frequencies of a transform."""
+    return compat().fft.fftfreq(n, d=d, device=device, dtype=dtype)
+
+
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    """Return the frequencies of a transform of real numbers."""
+    return compat().fft.rfftfreq(n, d=d, device=device, dtype=dtype)
+
+
+# `mxnp.fft` may be imported after its functions have been used.
+signatures.update({"fft.fftfreq": fftfreq, "fft.rfftfreq": rfftfreq})
 
 
 def _clip(

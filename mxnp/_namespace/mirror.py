@@ -158,7 +158,7 @@ def _prepare(counterpart: Function, row: str | None) -> None:
         counterpart.__name__ = original.__name__
         counterpart.__qualname__ = getattr(original, "__qualname__", original.__name__)
     elif not counterpart.is_member:
-        _take_names(counterpart, original)
+        _take_names(counterpart, original, row)
     elif isinstance(counterpart, Method):
         counterpart.__name__, counterpart.__doc__ = row.split(".")[1], original.__doc__
         counterpart.__qualname__, counterpart.__module__ = row, "mxnp"
@@ -168,11 +168,11 @@ def _prepare(counterpart: Function, row: str | None) -> None:
 
 
 set_preparation(_prepare, core.loading)
-# NumPy's functions whose counterparts accept more, and functions with that signature.
-signatures: dict[Any, Callable[..., Any]] = {}
+# Rows of functions that accept more than NumPy's, and functions with that signature.
+signatures: dict[str, Callable[..., Any]] = {}
 
 
-def _take_names(counterpart: Function, original: Any) -> None:
+def _take_names(counterpart: Function, original: Any, row: str) -> None:
     """Name a function like NumPy's."""
     for name in ("__name__", "__qualname__", "__doc__"):
         setattr(counterpart, name, getattr(original, name, None))
@@ -182,8 +182,8 @@ def _take_names(counterpart: Function, original: Any) -> None:
     home = getattr(original, "__module__", None)
     if home:
         counterpart.__module__ = _mirrored_name(home)
-    if original in signatures:
-        counterpart.__signature__ = _bare_signature(signatures[original])
+    if row in signatures:
+        counterpart.__signature__ = _bare_signature(signatures[row])
 
 
 def _bare_signature(function: Callable[..., Any]) -> inspect.Signature:

@@ -344,6 +344,17 @@ def test_signatures_show_the_standards_parameters(name, names):
     assert set(theirs) <= set(parameters)
 
 
+def test_functions_that_are_used_before_their_module_have_its_signatures():
+    code = (
+        "import inspect, numpy, mxnp\n"
+        "from mxnp._namespace.mirror import find_counterpart\n"
+        "find_counterpart(numpy.fft.fftfreq)(4)\n"
+        "print(*inspect.signature(mxnp.fft.fftfreq).parameters)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout == b"n d device dtype\n"
+
+
 @pytest.mark.slow
 def test_array_api_compat_is_imported_when_it_is_needed():
     code = "import sys, mxnp; mxnp.sort([1]); print('array_api_compat' in sys.modules)"
