@@ -104,6 +104,7 @@ ENGINE = "tests/{arguments,array,engine,fuzz,indexing,routines}"
 ON_METAL = (
     "tests/metal tests/metal_emulator tests/routines/test_{ranges,selections}.py"
     " tests/project/test_{docs,examples}.py tests/array/test_at.py"
+    " tests/array/test_tracebacks.py::test_no_public_function_has_a_frame"
     " tests/engine/test_{devices,lending,modes,order,pairs}.py"
     " tests/indexing/test_{failures,masks}.py tests/suites/array_api/test_standard.py"
     " tests/tools/test_{profile,trace}.py"

@@ -140,8 +140,9 @@ if GPU in devices():
         extend(_original, _accept_device(_original), _names_device, signature=False)
     extend(numpy.astype, _astype, _names_device, signature=False)
     extend(numpy.from_dlpack, _from_dlpack, _names_gpu, signature=False)
-    ndarray.device = property(_get_device, _set_device)  # type: ignore[attr-defined]
-    ndarray.to_device = _to_device  # type: ignore[attr-defined]
+    _device = property(_bridge.frameless(_get_device), _bridge.frameless(_set_device))
+    ndarray.device = _device  # type: ignore[attr-defined]
+    ndarray.to_device = _bridge.frameless(_to_device)  # type: ignore[attr-defined]
     if core.gpu_has_own_memory():
         from . import exchange  # few machines need it
 
