@@ -656,9 +656,10 @@ def refusal(folder: Path, **environment: str) -> str:
     """Return the output of a build that is refused."""
     native = folder / "native.ini"
     native.write_text(f"[binaries]\npython = '{sys.executable}'\n")
+    kept = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}  # a sanitizer
     done = subprocess.run(
         [find_tool("meson"), "setup", folder / "b", ROOT, "--native-file", native],
-        env=os.environ | environment,
+        env=kept | environment,
         capture_output=True,
         text=True,
         check=False,
