@@ -19,21 +19,22 @@ struct ufunc_fields {
 };
 
 /* Returns whether a loop clears all floating-point conditions at its end, as comparisons and
- * extremes do, which must not report NaN.  The loop runs on zeros to find out. */
-static bool clears_conditions(const struct mx_loop *loop, int nargs)
+ * extremes do, which must not report NaN.  The loop runs on zeros to find out, and on no
+ * elements along other axes than the first, as those of matmul. */
+static bool clears_conditions(const struct mx_loop *loop)
 {
     enum { COUNT = 64, STRIDE = 16 };
     _Alignas(16) char memory[MX_MAX_OPERANDS][COUNT * STRIDE] = {{0}};
     char *args[MX_MAX_OPERANDS];
-    intptr_t n = COUNT, strides[MX_MAX_OPERANDS];
-    for (int k = 0; k < nargs; k++) {
+    intptr_t lengths[MX_MAX_OPERANDS] = {COUNT}, strides[MX_MAX_OPERANDS];
+    for (int k = 0; k < MX_MAX_OPERANDS; k++) {
         args[k] = memory[k];
         strides[k] = STRIDE;
     }
     fenv_t environment;
     feholdexcept(&environment);
     feraiseexcept(FE_DIVBYZERO);
-    loop->function(args, &n, strides, loop->data);
+    loop->function(args, lengths, strides, loop->data);
     bool is_cleared = !fetestexcept(FE_DIVBYZERO);
     fesetenv(&environment);
     return is_cleared;
@@ -57,7 +58,7 @@ int mx_loop_read(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout,
             .function = ufunc->functions[i],
             .data = ufunc->data ? ufunc->data[i] : NULL,
         };
-        out->clears = clears_conditions(out, (int)nargs);
+        out->clears = clears_conditions(out);
         return MX_OK;
     }
     return mx_fail(MX_ERROR_VALUE, "ufunc '%s' has no loop for these types", ufunc->name);

@@ -83,21 +83,6 @@ static bool is_silent(int op, const int *rows)
            (is_extreme || strcmp(core->mx_op_get(op)->result, "truth") == 0);
 }
 
-/* Find the loop of a ufunc over several axes, such as matmul.  It reads more lengths than one,
- * so mx_loop_find(), which runs a loop, must not find it. */
-static bool find_generalized(struct mx_loop *out, const PyUFuncObject *ufunc, const char *types)
-{
-    size_t size = (size_t)ufunc->nargs;
-    int i = 0;
-    while (i < ufunc->ntypes && memcmp(ufunc->types + (size_t)i * size, types, size) != 0)
-        i++;
-    if (i == ufunc->ntypes || !ufunc->functions[i])
-        return false;
-    *out = (struct mx_loop){.function = (mx_loop_function)ufunc->functions[i],
-                            .data = ufunc->data ? ufunc->data[i] : NULL};
-    return true;
-}
-
 bool signature_loop(struct mx_loop *out, PyObject *object, const int *rows)
 {
     const PyUFuncObject *ufunc = (const PyUFuncObject *)object;
@@ -111,8 +96,6 @@ bool signature_loop(struct mx_loop *out, PyObject *object, const int *rows)
     }
     if (!is_numpys)
         return find_registered(out, ufunc, numbers);
-    if (ufunc->core_enabled)
-        return find_generalized(out, ufunc, types);
     uintptr_t fields = (uintptr_t)ufunc + sizeof(PyObject);
     return core->mx_loop_find(out, fields, ufunc->nin, ufunc->nout, ufunc->ntypes, types) ==
            MX_OK;
