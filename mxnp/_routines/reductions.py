@@ -119,7 +119,7 @@ def _find_result_dtype(
 def _adds_in_runs(op: ufunc, a: Any) -> bool:
     """Return whether NumPy reduces each run of the elements that `where` selects."""
     is_rounded = op in (_add, _multiply) and a.dtype.kind in "fc"
-    is_small = a.size < _LARGE * _bridge.get_threshold()
+    is_small = a.size < _LARGE * _bridge.get_threshold() or a.dtype == numpy.float16
     return is_rounded and is_small and not prefers_gpu()
 
 
@@ -180,9 +180,9 @@ def reduce_by(
         if a is NotImplemented:
             return NotImplemented
         axes = find_axes(axis, a.ndim)
-    # NumPy sums float16 in runs that it keeps in float32, so these sums are recorded in
-    # float32. It rounds sums of bfloat16 at each step, in order. They are recorded only
-    # for a device, which keeps them in float32.
+    # Sums of float16 are recorded in float32, unless NumPy adds them row by row. It
+    # rounds sums of bfloat16 at each step, in order. They are recorded only for a
+    # device, which keeps them in float32.
     is_half = wanted == numpy.float16 or is_bfloat16(wanted)
     if is_bfloat16(wanted) and not may_use_gpu():
         return NotImplemented

@@ -279,6 +279,38 @@ def test_reductions_of_waiting_and_computed_arrays(
                 assert_same_bits(result, reduce(mxnp, computed, axis))
 
 
+HALVES: dict[str, Callable[[types.ModuleType, Any, Any], Any]] = {
+    **{name: REDUCTIONS[name] for name in ("sum", "prod", "nanmean", "add.reduce")},
+    "sum of some": REDUCTIONS["sum of some"],
+    "of integers": lambda xp, x, axis: xp.sum(x.view("i2") >> 4, axis, "float16"),
+    "sum of a product": lambda xp, x, axis: xp.sum(x * x, axis),
+    "sum and maximum": lambda xp, x, axis: xp.sum(x, axis) + xp.max(x, axis),
+    "from a value": lambda xp, x, axis: xp.sum(x, axis, initial=-0.0, keepdims=True),
+}
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.skipif(ON_GPU, reason="a GPU adds in another order")
+@pytest.mark.parametrize("layout", [*LAYOUTS, "with gaps", "zeros"])
+@pytest.mark.parametrize("name", HALVES)
+def test_sums_of_float16(name: str, layout: str) -> None:
+    """NumPy rounds the sum of a row, or each sum if it goes row by row."""
+    reduce = HALVES[name]
+    for shape in ((300_007,), (3, 90_001), (90_001, 3), (300, 1_009), (40, 50, 150)):
+        x = numbers("float64", shape)
+        x = x / abs(x) * (1 + abs(x) % 0.01) if name == "prod" else x / 10
+        if layout == "zeros":
+            x[...] = -0.0
+        x = x.astype("float16")
+        change = LAYOUTS.get(layout, lambda x: x[..., 1:] if layout[0] == "w" else x)
+        theirs, mine = change(x), change(mxnp.asarray(x.copy()))
+        for axis in WAITING_AXES[x.ndim]:
+            numpys = reduce(numpy, theirs, axis)
+            assert_same_bits(reduce(mxnp, mine, axis), numpys)
+            if layout in ("C", "F"):
+                assert_same_bits(reduce(mxnp, mine * 1, axis), numpys)
+
+
 COLUMNS: list[tuple[tuple[int, ...], int]] = [
     ((300, 1_000), 0),
     ((70, 6_000), 0),
@@ -302,7 +334,7 @@ COLUMNS: list[tuple[tuple[int, ...], int]] = [
 @pytest.mark.sampled(26)
 @pytest.mark.skipif(ON_CUDA, reason="a GPU adds in another order")
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
-@pytest.mark.parametrize("dtype", [*DTYPES, "int64"])
+@pytest.mark.parametrize("dtype", [*DTYPES, "float16", "int64"])
 @pytest.mark.parametrize(("shape", "axis"), COLUMNS, ids=str)
 def test_columns_that_threads_share(
     shape: tuple[int, ...], axis: int, dtype: str, threads: int

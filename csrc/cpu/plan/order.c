@@ -95,7 +95,15 @@ enum mx_order mx_order_of(const struct mx_program *program)
     return is_long ? MX_PAIRWISE : MX_ANY_ORDER;
 }
 
-bool mx_order_is_free(const struct mx_instruction *in)
+/* Returns whether NumPy rounds sums between rows, or is as fast as the core. */
+static bool leaves_halves_to_numpy(const struct mx_program *program, enum mx_order order)
+{
+    bool has_one_axis = (program->reduced & (program->reduced - 1)) == 0;
+    return order == MX_ROW_BY_ROW ? program->shape[program->ndim - 1] < NARROW_ROW
+                                  : !has_one_axis;
+}
+
+enum mx_order mx_order_of_reduction(const struct mx_instruction *in)
 {
     struct mx_instruction copy = *in;
     struct mx_access input = {0}; /* the results have no gaps */
@@ -110,7 +118,9 @@ bool mx_order_is_free(const struct mx_instruction *in)
     struct mx_axes axes = {&program.ndim, program.shape, &program.reduced, 1, strides};
     mx_axes_sort(&axes, 1);
     mx_axes_merge(&axes);
-    return mx_order_of(&program) == MX_ANY_ORDER;
+    enum mx_order order = mx_order_of(&program);
+    bool is_half = in->operands[1].dtype == MX_DTYPE_float16;
+    return is_half && leaves_halves_to_numpy(&program, order) ? MX_ANY_ORDER : order;
 }
 
 /* -- Leaves ------------------------------------------------------------------------ */

@@ -6,6 +6,9 @@
  * the numbers of a row in pairs: it adds up the two halves of a row, each in the same way, and
  * adds the two sums.  Runs of at most 128 numbers are added up in 8 lanes, and then the lanes
  * in pairs.  If the innermost axis is kept, NumPy adds row after row to a row of results.
+ *
+ * NumPy's loops add and multiply the numbers of a row of float16 in float32, and round the
+ * result of the row.  If the innermost axis is kept, they round after each number.
  */
 #include "cpu/plan/plan.h"
 
@@ -20,8 +23,8 @@ struct mx_leaf {
  * sum has to keep NumPy's, or it would be too slow. */
 enum mx_order mx_order_of(const struct mx_program *program);
 
-/* Returns whether a reduction that is a program of its own has the order MX_ANY_ORDER. */
-bool mx_order_is_free(const struct mx_instruction *in);
+/* Returns the order of a reduction that is a program of its own. */
+enum mx_order mx_order_of_reduction(const struct mx_instruction *in);
 
 /* Allocates the leaves of a row of n elements, each of at most `longest` elements, and one more
  * that begins where the row ends.  Returns a status. */

@@ -13,6 +13,7 @@
 static const _Alignas(16) char zero[16];
 
 /* -0.0 + x is x, also for x = -0.0. */
+static const uint16_t minus_zero_float16 = 0x8000;
 static const float minus_zero_float32[2] = {-0.0f, -0.0f};
 static const double minus_zero_float64[2] = {-0.0, -0.0};
 
@@ -39,6 +40,8 @@ static const void *initial_value(const struct mx_instruction *in)
         return zero;
     if (!in->keeps_order || in->op != MX_OP_add)
         return NULL;
+    if (dtype == MX_DTYPE_float16)
+        return &minus_zero_float16;
     bool is_float32 = dtype == MX_DTYPE_float32 || dtype == MX_DTYPE_complex64;
     return is_float32 ? (const void *)minus_zero_float32 : (const void *)minus_zero_float64;
 }

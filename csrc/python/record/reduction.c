@@ -32,6 +32,12 @@ static int read_shape(struct reduction *r)
     return r->fpe_mask >= 0 ? 1 : r->fpe_mask == -1 ? 0 : -1;
 }
 
+/* Return the signature of an operation between two numbers of a row, or NULL. */
+static const struct signature *signature_between(int op, int row)
+{
+    return signature_of(op, (struct source[]){{.code = row}, {.code = row}}, 2);
+}
+
 static int read_reduction(struct reduction *r, int op, PyObject *a, int type_number)
 {
     if (!is_array(a) || !source_read(a, &r->input))
@@ -39,8 +45,7 @@ static int read_reduction(struct reduction *r, int op, PyObject *a, int type_num
     r->row = r->result = dtype_row(type_number);
     if (r->row < 0 || (dtype_is_complex(r->input.code) && !dtype_is_complex(r->row)))
         return 0;
-    struct source inputs[2] = {{.code = r->row}, {.code = r->row}};
-    const struct signature *signature = signature_of(op, inputs, 2);
+    const struct signature *signature = signature_between(op, r->row);
     if (!signature)
         return PyErr_Occurred() ? -1 : 0;
     if (signature->in[0] != r->row || signature->out[0] != r->row)
@@ -81,7 +86,8 @@ static bool is_ordered(const struct reduction *r, enum mx_kind kind)
 {
     return kind == MX_REDUCE && (r->op == MX_OP_add || r->op == MX_OP_multiply) &&
            !settings_are_fast() &&
-           (r->row == ROW_float32 || r->row == ROW_float64 || dtype_is_complex(r->row));
+           (dtype_is_complex(r->row) || r->row == ROW_float16 || r->row == ROW_float32 ||
+            r->row == ROW_float64);
 }
 
 static bool is_large(const struct reduction *r)
@@ -98,6 +104,19 @@ static bool is_repeated(const struct source *source)
     return false;
 }
 
+/* Return the order of the instruction for results of a row. */
+static enum mx_order order_of(const struct reduction *r, int row)
+{
+    struct mx_instruction in = {
+        .op = r->op, .kind = MX_REDUCE, .keeps_order = true, .nin = 1, .ndim = r->shape.ndim};
+    memcpy(in.shape, r->shape.dims, (size_t)in.ndim * sizeof *in.shape);
+    axes_strides(&r->input, &r->shape, in.operands[0].strides);
+    for (int i = 0; i < in.ndim; i++)
+        in.operands[1].strides[i] = !(r->axes >> i & 1);
+    in.operands[1].dtype = row;
+    return core->mx_order_of_reduction(&in);
+}
+
 /* Check whether NumPy adds up or multiplies in an order that the core does not keep.  Of arrays
  * in memory NumPy reduces those that are not large, so it also reduces those that wait. */
 static bool has_numpys_order(const struct reduction *r)
@@ -112,14 +131,29 @@ static bool has_numpys_order(const struct reduction *r)
         r->input.code < ROW_float16 && (r->row == ROW_float64 || r->row == ROW_complex128);
     if (r->input.code != r->row && !is_exact)
         return true; /* NumPy casts some elements at a time */
-    struct mx_instruction in = {
-        .op = r->op, .kind = MX_REDUCE, .keeps_order = true, .nin = 1, .ndim = r->shape.ndim};
-    memcpy(in.shape, r->shape.dims, (size_t)in.ndim * sizeof *in.shape);
-    axes_strides(&r->input, &r->shape, in.operands[0].strides);
-    for (int i = 0; i < in.ndim; i++)
-        in.operands[1].strides[i] = !(r->axes >> i & 1);
-    in.operands[1].dtype = r->row;
-    return core->mx_order_is_free(&in);
+    return order_of(r, r->row) == MX_ANY_ORDER;
+}
+
+/* Check whether it is a sum or product of float16, in float32, that has to have NumPy's bits.
+ */
+static bool is_of_halves(const struct reduction *r, int result_number)
+{
+    return dtype_row(result_number) == ROW_float16 && r->row == ROW_float32 &&
+           is_ordered(r, MX_REDUCE) && !settings_use_gpu();
+}
+
+/* Read it again as NumPy computes it: see cpu/plan/order.h.  Return 1, 0 or -1. */
+static int read_halves(struct reduction *r, PyObject *a)
+{
+    enum mx_order order = order_of(r, ROW_float16);
+    if (r->input.code != ROW_float16 || order == MX_ANY_ORDER || is_repeated(&r->input))
+        return 0;
+    if (order != MX_ROW_BY_ROW)
+        return 1;
+    int status = read_reduction(r, r->op, a, dtype_type_number(ROW_float16));
+    if (status > 0)
+        r->loop = &signature_between(r->op, r->row)->loop;
+    return status;
 }
 
 /* Record it into `out`, with these strides along the axes of the input.  Return 1, 0 or -1. */
@@ -211,22 +245,24 @@ static PyObject *reduction_reduce(PyObject *module, PyObject *args)
                           &type_number, &result_number, &to))
         return NULL;
     int status = read_reduction(&r, op, a, type_number);
-    r.begins_with_zero &= initial == Py_None;
     npy_intp n = 1;
     for (int i = 0; i < r.shape.ndim; i++)
         n *= r.axes >> i & 1 ? r.shape.dims[i] : 1;
-    if (status > 0 &&
-        (n == 1 || source_is_value(&r.input) || stops_early(&r, op) || has_numpys_order(&r)))
-        status = 0; /* NumPy is faster, or has other last bits */
+    if (status > 0 && (n == 1 || source_is_value(&r.input) || stops_early(&r, op)))
+        status = 0; /* NumPy is faster */
+    if (status > 0)
+        status = is_of_halves(&r, result_number) ? read_halves(&r, a) : !has_numpys_order(&r);
+    r.begins_with_zero &= initial == Py_None;
     if (status > 0) {
         axes_order(&r.input, 1, &r.shape, order);
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
     }
     if (status > 0)
         status = reduction_record(&r, MX_REDUCE, 0, out, strides);
-    if (status > 0 && result_number != type_number) {
+    int result = dtype_row(result_number);
+    if (status > 0 && result != r.row) {
         PyObject *total = out;
-        out = record_cast(total, dtype_row(result_number), "reduce", r.fpe_mask);
+        out = record_cast(total, result, "reduce", r.fpe_mask);
         Py_DECREF(total);
         status = out ? 1 : -1;
     }
