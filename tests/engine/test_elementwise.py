@@ -986,3 +986,29 @@ def test_products_that_numpy_writes_into_an_operand(
     return eval(
         text, {"np": xp, "a": xp.array(numbers.astype(dtype)), "w": xp.array(numbers)}
     )
+
+
+IN_OPERAND = [
+    "f(a) + b", "b + f(a)", "f(a) - b", "b - f(a)", "f(a) * b", "b * f(a)", "f(a) / b",
+    "b / f(a)", "f(a) // b", "b // f(a)", "f(a) % b", "f(a) & b", "b & f(a)", "f(a) | b",
+    "b | f(a)", "f(a) ^ b", "b ^ f(a)", "f(a) << b", "f(a) >> b", "f(a) ** b", "f(a) < b",
+    "-f(a) + b", "f(a) + b + b", "f(a) * f(b)", "f(a) + b[:1]", "f(a)[:, 1:] + b[:, 1:]",
+    "f(a) + np.float32(2) * b", "f(a).astype('f4') * b", "np.add(f(a), b)", "c + f(a)",
+    "(f(a) + b).sum(1)", "[z := f(a), z + b][1]", "f(a) + b.tolist()", "f(a) @ b.T",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [-1, 0])
+@pytest.mark.parametrize("dtype", ["int64", "float64", "complex128"])
+@pytest.mark.parametrize("text", IN_OPERAND)
+def test_results_that_numpy_writes_into_an_operand(
+    xp: Library, text: str, dtype: str, more: int
+) -> Any:
+    """A large operand that nothing else refers to determines the order in memory."""
+    n_columns = MIN_ELIDED_BYTES // numpy.dtype(dtype).itemsize // 4 + more
+    a, b = (numpy.arange(8 * n_columns).reshape(2, 4, -1) % 5 + 1).astype(dtype)
+    names = {"np": xp, "a": xp.array(a), "b": xp.array(b), "c": xp.array(b.real)}
+    try:
+        return eval(text, names | {"f": lambda x: x.copy(order="F")})
+    except TypeError as error:
+        return str(error)

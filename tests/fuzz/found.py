@@ -15,7 +15,7 @@ a2 = make(5, (1,), 'D') * 0.7
 a3 = a1 * a2
 a4 = a3 * a3 - a1
 """,
-    "layout of a result without temporaries": """
+    "layout of a result in a temporary": """
 a1 = make(3, (2000, 30), 'I')
 a2 = make(4, (30, 2000), 'd').T
 a3 = -(a2 + 1) / a1

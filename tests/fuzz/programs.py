@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import gc
 import os
 import warnings
@@ -81,34 +80,7 @@ def namespace(xp: Any) -> dict[str, Any]:
 
     names = {"np": xp, "numpy": numpy, "make": make, "foreign": foreign}
     names |= {"unusual": unusual, "warnings": warnings}
-    return {**names, KEEP: _Kept()} if xp is numpy else names
-
-
-KEEP = "_keep"
-
-
-class _Kept(list[Any]):
-    """Values of a statement, which are referred to until it ends."""
-
-    def __call__(self, value: Any) -> Any:
-        self.append(value)
-        return value
-
-
-class _KeepValues(ast.NodeTransformer):
-    """
-    Make a statement refer to the value of each expression.
-
-    NumPy writes results into large operands that nothing else refers to, which changes
-    the layout of the results. mxnp has the layouts that NumPy has otherwise.
-    """
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call):
-            return node
-        keep = ast.Name(KEEP, ast.Load())
-        return ast.copy_location(ast.Call(keep, [node], []), node)
+    return names
 
 
 @contextmanager
@@ -126,15 +98,9 @@ def quiet() -> Iterator[None]:
 def attempt(step: Step, names: dict[str, Any]) -> tuple[type, str] | None:
     """Run a statement; return the class and the message of its error, or None."""
     try:
-        code = compile(step.text, "<string>", "exec", ast.PyCF_ONLY_AST)
-        if KEEP in names:
-            code = ast.fix_missing_locations(_KeepValues().visit(code))
-        exec(compile(code, "<string>", "exec"), names)
+        exec(step.text, names)
     except Exception as error:
         return type(error), str(error)
-    finally:
-        if KEEP in names:
-            names[KEEP].clear()
     return None
 
 

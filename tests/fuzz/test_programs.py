@@ -155,8 +155,8 @@ def test_nearly_equal_results_pass_only_if_inexact() -> None:
 @pytest.mark.parametrize(
     "text", ["a3 = (a2 * a2) / a1", "a3 = -(a2 + 1) / a1", "a3 = abs(a2 * 2) / a1"]
 )
-def test_the_layout_of_results_without_temporaries(text: str) -> None:
-    """NumPy would divide in the large temporary array, whose axes are transposed."""
+def test_the_layout_of_results_in_temporaries(text: str) -> None:
+    """NumPy divides in the large temporary array, whose axes are transposed."""
     program = [
         "a1 = make(3, (2000, 30), 'I')",
         "a2 = make(4, (30, 2000), 'd').T",

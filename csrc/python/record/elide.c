@@ -1,7 +1,9 @@
 /* elide.c -- arguments that lend their memory to a call. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <dlfcn.h>
+#include <string.h>
 
+#include "ir/ops.h"
 #include "python/record/caller.h"
 #include "python/record/elide.h"
 #include "python/record/memory.h"
@@ -78,12 +80,12 @@ struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n)
     return elided;
 }
 
-/* -- The order of a product's operands ----------------------------------------------------- */
+/* -- Operators that NumPy computes in place ------------------------------------------------ */
 
 #define MIN_ELIDED_BYTES (256 * 1024) /* NumPy's NPY_MIN_ELIDE_BYTES */
 
-/* Check whether NumPy may write `x * other`, or `other * x`, into x. */
-static bool takes_product(PyObject *x, PyObject *other)
+/* Check whether NumPy may write the result of an operator with another operand into x. */
+static bool takes_result(PyObject *x, PyObject *other)
 {
     if (!is_array(x) || !is_temporary(x) || as_array(x)->base)
         return false;
@@ -100,8 +102,42 @@ static bool takes_product(PyObject *x, PyObject *other)
            PyArray_CanCastSafely(PyArray_TYPE(from), PyArray_TYPE(to));
 }
 
+/* Check whether the result is the same one in either operand, but for its order in memory. */
+static bool is_commutative(int op)
+{
+    return op == MX_OP_add || op == MX_OP_multiply || op == MX_OP_bitwise_and ||
+           op == MX_OP_bitwise_or || op == MX_OP_bitwise_xor;
+}
+
+static bool is_in_place(int op, const PyArrayObject *left)
+{
+    if (op == MX_OP_divide)
+        return PyArray_ISFLOAT(left) || PyArray_ISCOMPLEX(left);
+    return is_commutative(op) || op == MX_OP_subtract || op == MX_OP_floor_divide ||
+           op == MX_OP_left_shift || op == MX_OP_right_shift;
+}
+
+/* Check whether two arrays are matrices, or arrays of more axes, in other orders. */
+static bool have_other_orders(PyObject *left, PyObject *right)
+{
+    const PyArrayObject *a = np_array_of(left), *b = np_array_of(right);
+    return PyArray_NDIM(a) > 1 && PyArray_NDIM(a) == PyArray_NDIM(b) &&
+           memcmp(PyArray_STRIDES(a), PyArray_STRIDES(b),
+                  sizeof(npy_intp) * (size_t)PyArray_NDIM(a)) != 0;
+}
+
+PyObject *elide_into(int op, PyObject *left, PyObject *right)
+{
+    if (!is_array(left) || !is_array(right) || !have_other_orders(left, right) ||
+        !is_in_place(op, np_array_of(left)))
+        return NULL;
+    return takes_result(left, right)                         ? left
+           : is_commutative(op) && takes_result(right, left) ? right
+                                                             : NULL;
+}
+
 bool elide_exchanges(PyObject *left, PyObject *right)
 {
     return is_array(right) && PyArray_ISCOMPLEX(np_array_of(right)) &&
-           takes_product(right, left) && !takes_product(left, right);
+           takes_result(right, left) && !takes_result(left, right);
 }

@@ -14,6 +14,10 @@ struct mx_buffer *elide_argument(PyObject *callee, PyObject *args);
 /* The same for the first input of a ufunc or operator that is gone once the call is over. */
 struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n);
 
+/* Return the operand into which NumPy writes the result of an operator, or NULL if the order of
+ * its result in memory does not depend on it.  It is large, and nothing else refers to it. */
+PyObject *elide_into(int op, PyObject *left, PyObject *right);
+
 /* Check whether NumPy multiplies the operands of `left * right` in the other order.  It does so
  * to write the product into a large right operand that nothing else refers to.  The order
  * determines the last bits of complex products. */
