@@ -10,6 +10,8 @@
 #define LONG_LINE 64 /* elements */
 #define LARGE     16 /* times the threshold: for smaller arrays, recording takes too long */
 
+#define FEW_THREADS 2
+
 struct reduction {
     const struct mx_loop *loop;
     int op;
@@ -270,11 +272,17 @@ static PyObject *reduction_reduce(PyObject *module, PyObject *args)
 }
 
 /* Check whether NumPy's running results take less time: only floats have kernels, see
- * cpu/kernels/running.h. */
-static bool is_for_numpy(const struct reduction *r)
+ * cpu/kernels/running.h.  NumPy writes the others into `out`, where few threads do not make up
+ * for a copy, and computes those of complex products line by line too. */
+static bool is_for_numpy(const struct reduction *r, PyObject *to)
 {
-    bool is_float = r->row == ROW_float32 || r->row == ROW_float64;
-    return !is_float && !queue_writes(r->input.array) && !is_large(r);
+    if (r->row == ROW_float32 || r->row == ROW_float64)
+        return false;
+    int n_threads = settings_use_gpu() ? MX_MAX_THREADS : core->mx_thread_pool_size();
+    bool is_product = r->op == MX_OP_multiply && dtype_is_complex(r->row);
+    if ((to != Py_None && n_threads <= FEW_THREADS) || (is_product && n_threads == 1))
+        return true;
+    return !queue_writes(r->input.array) && !is_large(r);
 }
 
 static PyObject *accumulate(PyObject *module, PyObject *args)
@@ -287,7 +295,7 @@ static PyObject *accumulate(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "iOii|O", &op, &a, &axis, &type_number, &to))
         return NULL;
     int status = read_reduction(&r, op, a, type_number);
-    if (status > 0 && (source_is_value(&r.input) || is_for_numpy(&r)))
+    if (status > 0 && (source_is_value(&r.input) || is_for_numpy(&r, to)))
         status = 0;
     if (status > 0) {
         axes_order(&r.input, 1, &r.shape, order);
