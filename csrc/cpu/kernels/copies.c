@@ -77,7 +77,9 @@ static void copy_run(char *to, const char *from, size_t n)
         else if (x_stride == 0 && y_stride == size && n > 0) {                                \
             type value = ONE(type, x);                                                        \
             EACH(n) AT(type, y, size) = value;                                                \
-        } else if (y_stride == size)                                                          \
+        } else if (y_stride == size && x_stride == -size)                                     \
+            EACH(n) AT(type, y, size) = AT(type, x, -size);                                   \
+        else if (y_stride == size)                                                            \
             GATHER(n) AT(type, y, size) = AT(type, x, x_stride);                              \
         else if (x_stride == size)                                                            \
             EACH(n) AT(type, y, y_stride) = AT(type, x, size);                                \

@@ -326,6 +326,13 @@ static bool has_adjacent_columns(const struct mx_program *program,
     return program->parts >= 0 && !access->is_stored && access->stride == access->itemsize;
 }
 
+/* Returns whether the elements of an input are reversed.  NumPy's loops read them one by one,
+ * and vectors reverse them. */
+static bool is_reversed(const struct mx_access *access)
+{
+    return !access->is_stored && access->stride == -access->itemsize && access->itemsize <= 4;
+}
+
 static void choose_access_kinds(struct mx_program *program)
 {
     for (int a = 0; a < program->n_accesses; a++) {
@@ -335,7 +342,7 @@ static void choose_access_kinds(struct mx_program *program)
             continue;
         if (access->kind != MX_DIRECT ||
             (has_block_stride(program, access) && !is_bool_with_gaps(access) &&
-             !is_negated_with_gaps(program, a)))
+             !is_negated_with_gaps(program, a) && !is_reversed(access)))
             continue;
         if (has_adjacent_columns(program, access))
             program->computes_rows = true;
