@@ -326,11 +326,18 @@ static bool has_adjacent_columns(const struct mx_program *program,
     return program->parts >= 0 && !access->is_stored && access->stride == access->itemsize;
 }
 
-/* Returns whether the elements of an input are reversed.  NumPy's loops read them one by one,
- * and vectors reverse them. */
-static bool is_reversed(const struct mx_access *access)
+/* Returns whether small elements of an input are reversed.  NumPy's loops read them one by one,
+ * and vectors reverse them.  Casts of numbers that the other dtype lacks depend on the loop. */
+static bool is_reversed(const struct mx_program *program, int access)
 {
-    return !access->is_stored && access->stride == -access->itemsize && access->itemsize <= 4;
+    const struct mx_access *input = &program->accesses[access];
+    if (input->is_stored || input->stride != -input->itemsize || input->itemsize > 4)
+        return false;
+    for (int c = 0; c < program->n_calls; c++)
+        if (program->calls[c].instruction->op == MX_COPY &&
+            program->calls[c].accesses[0] == access)
+            return false;
+    return true;
 }
 
 static void choose_access_kinds(struct mx_program *program)
@@ -342,7 +349,7 @@ static void choose_access_kinds(struct mx_program *program)
             continue;
         if (access->kind != MX_DIRECT ||
             (has_block_stride(program, access) && !is_bool_with_gaps(access) &&
-             !is_negated_with_gaps(program, a) && !is_reversed(access)))
+             !is_negated_with_gaps(program, a) && !is_reversed(program, a)))
             continue;
         if (has_adjacent_columns(program, access))
             program->computes_rows = true;
