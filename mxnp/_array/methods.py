@@ -26,7 +26,7 @@ from mxnp._bridge import (
     pin,
     standard,
 )
-from mxnp._engine.frames import frameless_members
+from mxnp._engine.frames import frameless_members, prepares
 
 from .members import add_members, attribute
 from .ndarray import Subclass, ndarray, unwrap, wrap
@@ -281,17 +281,22 @@ class flatiter(metaclass=FlatiterType):  # noqa: N801
         if is_lent(self._array):  # other code may have written it on the GPU
             peek(self._array)
 
+    @prepares
     def __getitem__(self, index: Any) -> Any:
         self._refresh()
-        return wrap(self._iterator[unwrap(index)])
+        return operator.getitem, self._iterator, unwrap(index)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    @prepares
+    def __setitem__(self, index: Any, value: Any) -> Any:
         index, value = unwrap(index), unwrap(value)
+        if not is_lent(self._array):
+            return operator.setitem, self._iterator, index, value
         edit(self._array)
         try:
             self._iterator[index] = value
         finally:
             end_edit()
+        return None
 
     def __delitem__(self, index: Any) -> None:
         del self._iterator[index]

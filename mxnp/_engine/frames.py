@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from mxnp._bridge import frameless
 
 _Class = TypeVar("_Class", bound=type)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # Methods that are called often and raise no errors of their own.
 QUICK = {
@@ -25,6 +27,26 @@ def frameless_members(cls: _Class) -> _Class:
             if changed is not member:
                 setattr(cls, name, changed)
     return cls
+
+
+def prepares(function: _Function) -> _Function:
+    """
+    Make a method that prepares a call of NumPy; a decorator.
+
+    NumPy's warnings name the line of the innermost frame, which should be the
+    program's. So the call is made when the method is over.
+
+    Parameters
+    ----------
+    function : function
+        It returns a tuple of a function and its arguments, or a result of another kind.
+
+    Returns
+    -------
+    function
+        The method, whose frame no traceback shows.
+    """
+    return frameless(function, False, True)
 
 
 def _frameless_member(name: str, member: Any) -> Any:

@@ -15,7 +15,7 @@ from mxnp._array.methods import flatiter
 from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import ufunc
 from mxnp._bridge import Function, Method, frameless, name_like, pin
-from mxnp._engine.frames import frameless_members
+from mxnp._engine.frames import frameless_members, prepares
 
 from .mirror import find_counterpart, replace, wrap_function
 
@@ -70,13 +70,23 @@ class nditer(metaclass=IteratorType):  # noqa: N801
     __doc__ = numpy.nditer.__doc__
     _original = numpy.nditer
     __module__ = "mxnp"
-    __slots__ = ("_arguments", "_iterator")
+    __slots__ = ("_advance", "_arguments", "_iterator")
     _arguments: Any
     _iterator: Any  # numpy.nditer
+    # NumPy warns of casts here, on the line of the program: no function is in between.
+    __next__: Any = property(operator.attrgetter("_advance"))
 
-    def __init__(self, /, *args: Any, **kwargs: Any) -> None:
-        object.__setattr__(self, "_iterator", _nditer(*args, **kwargs))
-        op = args[0] if args else kwargs["op"]
+    def _begin(self, /, *args: Any, **kwargs: Any) -> Any:
+        op = args[0] if args else kwargs.get("op")
+        made = map(operator.call, [functools.partial(_nditer, *args, **kwargs)])
+        return next, map(functools.partial(self._over, op), made)
+
+    __init__: Any = prepares(_begin)
+
+    def _over(self, op: Any, iterator: Any) -> None:
+        """Iterate with an iterator of NumPy's over the operands."""
+        object.__setattr__(self, "_iterator", iterator)
+        object.__setattr__(self, "_advance", map(wrap, iterator).__next__)
         arguments = op if isinstance(op, tuple | list) else (op,)
         object.__setattr__(self, "_arguments", arguments)
         _pin_operands(op)
@@ -99,17 +109,16 @@ class nditer(metaclass=IteratorType):  # noqa: N801
     def __iter__(self) -> Iterator[Any]:
         return self
 
-    def __next__(self) -> Any:
-        return wrap(next(self._iterator))
-
     def __len__(self) -> int:
         return len(self._iterator)
 
+    @prepares
     def __getitem__(self, index: Any) -> Any:
-        return wrap(self._iterator[index])
+        return operator.getitem, self._iterator, index
 
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._iterator[index] = unwrap(value)
+    @prepares
+    def __setitem__(self, index: Any, value: Any) -> Any:
+        return operator.setitem, self._iterator, index, unwrap(value)
 
     def __delitem__(self, index: Any) -> None:
         del self._iterator[index]
@@ -118,17 +127,17 @@ class nditer(metaclass=IteratorType):  # noqa: N801
         self._iterator.__enter__()
         return self
 
+    @prepares
     def __exit__(self, *exception: Any) -> Any:
-        return self._iterator.__exit__(*exception)
+        return self._iterator.__exit__, *exception
 
     def __copy__(self) -> nditer:
         return self.copy()
 
     def copy(self, /) -> nditer:
         """Return a copy of the iterator in its current state."""
-        copy = object.__new__(nditer)
-        object.__setattr__(copy, "_iterator", self._iterator.copy())
-        object.__setattr__(copy, "_arguments", [*self._arguments])
+        copy: nditer = object.__new__(nditer)
+        copy._over([*self._arguments], self._iterator.copy())
         return copy
 
 

@@ -291,6 +291,23 @@ g = np.ones(20011, "f4") * f * 2
 b = np.concatenate([a, q]).astype(int)
 c = np.stack([h, h]).astype("f4")
 d = np.clip(q, 0, 1).astype("u1")
+
+s = np.zeros(5, "i4")
+s.flat = q[:5]
+s.flat[:] = q[:5]
+s.flat[[0, 1]] = np.array([2j])
+
+with np.nditer(a[:9] * 1j, ["buffered"], op_dtypes=["f8"], casting="unsafe") as b:
+    c = b.value
+
+for b in np.nditer(a[:9000] * 1j, ["buffered"], op_dtypes=["f8"], casting="unsafe"):
+    c = b[()]
+
+s = np.zeros(9000)
+with np.nditer(s, ["buffered"], ["readwrite"], ["c16"], casting="unsafe") as b:
+    b[0] = 7j
+    for c in b:
+        c[...] = 1j
 """
 
 # Programs that do not warn, separated by empty lines.

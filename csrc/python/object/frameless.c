@@ -4,6 +4,7 @@
  * attributes of the function, also __class__, so that other code takes them for it.
  */
 #include "python/object/frameless.h"
+#include "python/convert/convert.h"
 #include "python/packages/layout.h"
 #include "python/profile/traceback.h"
 #include "python/record/queue.h"
@@ -12,6 +13,7 @@ struct frameless {
     PyObject_HEAD PyObject *function;
     vector_call call; /* NULL if the function has none */
     bool flushes;     /* recorded operations run before the function, and warn */
+    bool prepares;    /* it may return a function and its arguments, for a call without it */
 };
 
 static PyObject *function_of(PyObject *self) { return ((struct frameless *)self)->function; }
@@ -22,8 +24,22 @@ static int frameless_begin(PyObject *self)
     return flushes ? queue_flush_for("warnings") : 0;
 }
 
-static PyObject *frameless_end(PyObject *result)
+/* Call what the function has returned.  A warning then names the line of the program, and not
+ * the function, which is over. */
+static PyObject *call_prepared(PyObject *prepared)
 {
+    struct call_args none = {0};
+    PyObject *args = PyTuple_GetSlice(prepared, 1, PyTuple_Size(prepared));
+    PyObject *result = args ? PyObject_CallObject(PyTuple_GetItem(prepared, 0), args) : NULL;
+    Py_XDECREF(args);
+    Py_DECREF(prepared);
+    return convert_adopt(result, &none, MAX_DEPTH);
+}
+
+static PyObject *frameless_end(PyObject *self, PyObject *result)
+{
+    if (result && ((struct frameless *)self)->prepares && PyTuple_CheckExact(result))
+        result = call_prepared(result);
     if (!result)
         traceback_hide_own();
     return result;
@@ -33,23 +49,24 @@ static PyObject *frameless_vectorcall(PyObject *self, PyObject *const *args, siz
                                       PyObject *names)
 {
     PyObject *function = function_of(self);
-    return frameless_end(frameless_begin(self) < 0
-                             ? NULL
-                             : (*layout_vectorcall(function))(function, args, flags, names));
+    return frameless_end(self, frameless_begin(self) < 0 ? NULL
+                                                         : (*layout_vectorcall(function))(
+                                                               function, args, flags, names));
 }
 
 static PyObject *frameless_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    return frameless_end(
-        frameless_begin(self) < 0 ? NULL : PyObject_Call(function_of(self), args, kwargs));
+    return frameless_end(self, frameless_begin(self) < 0
+                                   ? NULL
+                                   : PyObject_Call(function_of(self), args, kwargs));
 }
 
 static PyObject *frameless_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *function;
-    int flushes = 0;
+    int flushes = 0, prepares = 0;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O|p:frameless", &function, &flushes))
+    if (!PyArg_ParseTuple(args, "O|pp:frameless", &function, &flushes, &prepares))
         return NULL;
     struct frameless *self = (struct frameless *)PyType_GenericAlloc(type, 0);
     if (!self)
@@ -58,6 +75,7 @@ static PyObject *frameless_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     self->function = Py_NewRef(function);
     self->call = call && *call ? frameless_vectorcall : NULL;
     self->flushes = flushes;
+    self->prepares = prepares;
     return (PyObject *)self;
 }
 
