@@ -308,6 +308,11 @@ with np.nditer(s, ["buffered"], ["readwrite"], ["c16"], casting="unsafe") as b:
     b[0] = 7j
     for c in b:
         c[...] = 1j
+
+b = np.vectorize(np.log)(z[:3])
+c = np.vectorize(lambda x: x and np.sqrt(-x))(a[:2])
+d = np.frompyfunc(lambda x: np.divide(x, z[0]), 1, 1)(a[:2]).astype(float)
+e = np.frompyfunc(lambda x: (np.log(z[0]), x + 1)[1], 1, 1)(a[:2]).astype(float)
 """
 
 # Programs that do not warn, separated by empty lines.

@@ -336,13 +336,13 @@ static bool elementwise_compute(const struct operation *operation, char *out,
     return !mx_conditions_met();
 }
 
-/* Report the conditions that a loop met, as NumPy does after its loop.  Return 1, or -1 if
+/* Report the conditions that a loop met, as NumPy does after its loop.  They remain set, so
+ * that a ufunc of Python's functions reports those of the last of them too.  Return 1, or -1 if
  * NumPy turns one into an exception. */
 static int report_conditions(const struct operation *operation)
 {
     int met = operation->signature->is_silent ? 0 : mx_conditions_met();
     const char *name = core->mx_op_get(operation->op)->name;
-    mx_conditions_clear();
     return errstate_report(met, name) < 0 ? -1 : 1;
 }
 
