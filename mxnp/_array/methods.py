@@ -137,9 +137,10 @@ def dump(self: ndarray, /, file: str | os.PathLike[str] | BinaryIO) -> None:
 
 @member
 def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
-    # NumPy counts the references to the NumPy array inside, which are all mxnp's. So
-    # the program's references to this array are counted here. NumPy refuses to resize
-    # an array that has a weak reference.
+    # NumPy counts the references to the NumPy array inside, two of which are mxnp's. So
+    # the program's references to this array, and those of views and exported memory to
+    # the one inside, are counted here. NumPy refuses to resize an array that has a weak
+    # reference.
     if is_lent(self):
         raise ValueError("cannot resize an array that other code uses on the GPU")
     inside = self._np_array
@@ -149,7 +150,8 @@ def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
     if kwargs:
         kwargs["refcheck"] = operator.index(kwargs["refcheck"])
     if kwargs.get("refcheck", True):
-        others = sys.getrefcount(self) - _OWN_REFERENCES[bool(kwargs)]
+        counted = sys.getrefcount(self) + sys.getrefcount(inside)
+        others = counted - _OWN_REFERENCES[bool(kwargs)]
         if others > 0 and inside.flags.owndata:
             # NumPy raises its error for a similar array with as many references. The
             # call below holds a reference too, which Python 3.14 and later borrow.
@@ -161,13 +163,17 @@ def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
 
 
 def _count_own_references(**kwargs: Any) -> int:
-    """Return the reference count of an object during a call of one of its methods."""
+    """Return the references to an object and to one inside, in a method."""
     counts = []
 
     def count(self: Any, *_: Any, **__: Any) -> None:
-        counts.append(sys.getrefcount(self))
+        inside = self._np_array
+        counts.append(sys.getrefcount(self) + sys.getrefcount(inside))
 
     class Probe:
+        def __init__(self) -> None:
+            self._np_array = object()
+
         resize = _or_numpys(count, numpy.ndarray.resize)
 
     probe = Probe()

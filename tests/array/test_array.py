@@ -802,6 +802,35 @@ def test_resize_with_another_reference(xp: Library, refcheck: bool) -> Any:
     return results, a, alias is c, c.shape, b.shape
 
 
+# Objects that use the memory of an array, and the last two do not.
+USERS = {
+    "matrix": lambda xp, a: xp.asmatrix(a),
+    "masked": lambda xp, a: xp.ma.array(a, copy=False),
+    "subclass": lambda xp, a: a.view(xp.recarray),
+    "windows": lambda xp, a: xp.lib.stride_tricks.sliding_window_view(a, 3),
+    "from buffer": lambda xp, a: xp.ndarray((3,), "i2", a, 2),
+    "text": lambda xp, a: xp.char.chararray((3,), 2, buffer=a),
+    "memoryview": lambda xp, a: a.data,
+    "exported": lambda xp, a: memoryview(a),
+    "struct": lambda xp, a: a.__array_struct__,
+    "dlpack": lambda xp, a: xp.from_dlpack(a),
+    "ctypes": lambda xp, a: xp.ctypeslib.as_ctypes(a),
+    "iterator": lambda xp, a: xp.nditer(a),
+    "interface": lambda xp, a: a.__array_interface__,
+    "none": lambda xp, a: None,
+}
+
+
+@pytest.mark.parametrize("n", [20, 20000])
+@pytest.mark.parametrize("user", USERS)
+def test_resize_while_others_use_the_memory(xp: Library, user: str, n: int) -> Any:
+    a = xp.arange(n) * 2
+    used = USERS[user](xp, a)
+    while_used = outcome(lambda: a.resize(n + 1))
+    del used
+    return while_used, outcome(lambda: a.resize(n + 2)), a.shape
+
+
 @pytest.mark.parametrize("refcheck", [True, False])
 @pytest.mark.parametrize("shape", [(2, 9), (12,)])
 def test_resize_with_a_weak_reference(
