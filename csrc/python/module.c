@@ -73,6 +73,9 @@ static PyObject *set_types(PyObject *module, PyObject *args)
         ((struct type_struct *)ufunc)->flags |= HAS_VECTORCALL;
         /* Python takes __getitem__ for a method of mappings, and would call it by name. */
         type->as_sequence[SEQUENCE_ITEM] = base->as_sequence[SEQUENCE_ITEM];
+        /* Python cannot tell concatenation from addition either.  NumPy's raises an error. */
+        type->as_sequence[SEQUENCE_CONCAT] = PyType_GetSlot(np_array, Py_sq_concat);
+        type->as_sequence[SEQUENCE_INPLACE_CONCAT] = NULL;
         /* The class has no members of its own that Python would have to free. */
         type->dealloc = base->dealloc;
         /* Python looks methods up faster if their class cannot change. */

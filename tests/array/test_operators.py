@@ -168,10 +168,12 @@ def test_unsupported_operands_raise():
     class OfProgram:
         __array_priority__ = 1e6
 
-    x = mxnp.arange(3)
     for call in (*list(BINARY.values())[:14], *IN_PLACE.values()):
-        with pytest.raises(TypeError, match="unsupported operand"):
-            call(x, OfProgram())
+        with pytest.raises(TypeError) as expected:
+            call(numpy.arange(3), OfProgram())
+        with pytest.raises(TypeError) as error:
+            call(mxnp.arange(3), OfProgram())
+        assert str(error.value) == str(expected.value)
 
 
 def test_classes_of_the_program_get_the_mxnp_array(package, a):

@@ -87,7 +87,8 @@ struct weak_reference { /* PyWeakReference */
 #define METHOD_FLAGS (HAS_VECTORCALL | 1ul << 17) /* Py_TPFLAGS_METHOD_DESCRIPTOR */
 
 /* The number of functions in PyNumberMethods, PySequenceMethods and PyMappingMethods. */
-enum { N_NUMBER_SLOTS = 36, N_SEQUENCE_SLOTS = 10, N_MAPPING_SLOTS = 3, SEQUENCE_ITEM = 3 };
+enum { N_NUMBER_SLOTS = 36, N_SEQUENCE_SLOTS = 10, N_MAPPING_SLOTS = 3 };
+enum { SEQUENCE_CONCAT = 1, SEQUENCE_ITEM = 3, SEQUENCE_INPLACE_CONCAT = 8 };
 
 /* Check whether the class of an object has one of some flags. */
 static inline bool layout_has_flag(PyObject *x, unsigned long flags)
