@@ -73,19 +73,28 @@ def _is_within(file: str, folders: Iterable[str]) -> bool:
 
 
 @cache
+def _is_where_packages_are(file: str) -> bool:
+    """Check whether an installer has put a file to the others, or whether it is mxnp's.
+
+    The name of a folder often answers the question, without reading the disk.
+    """
+    if not {"site-packages", "dist-packages"}.isdisjoint(file.split(os.sep)):
+        return True
+    return _is_within(file, _package_folders()) or _is_installed(os.path.abspath(file))
+
+
+@cache
 def is_in_standard_library(file: str) -> bool:
     """Check whether a file belongs to Python's standard library."""
-    # The name of a folder often answers the first question, without reading the disk.
-    return not is_in_package(file) and _is_within(file, _standard_folders())
+    return not _is_where_packages_are(file) and _is_within(file, _standard_folders())
 
 
 @cache
 def is_in_package(file: str) -> bool:
     """Check whether a file belongs to an installed package or to mxnp."""
-    if not {"site-packages", "dist-packages"}.isdisjoint(file.split(os.sep)):
+    if _is_where_packages_are(file):
         return True
-    if _is_within(file, _package_folders()) or _is_installed(os.path.abspath(file)):
-        return True
+    # The metadata of each package that is installed says which are in editable form.
     return any(map(editable_root, _with_real(file) if editable_places() else ()))
 
 

@@ -1055,6 +1055,18 @@ def test_whose_import_it_is(names, source, expected):
         owners.set_rules(before)
 
 
+def test_files_of_the_standard_library_need_no_metadata(tmp_path):
+    code = """
+import email.message, json.tool, xml.dom.minidom, numpy
+from mxnp._interop import editable, program_files
+print(program_files.is_in_standard_library(json.tool.__file__))
+print(editable.editable_places.cache_info().currsize)
+print(program_files.is_in_package("/project/own.py"))
+print(editable.editable_places.cache_info().currsize)
+"""
+    assert run(RUNNER, ["-c", code], tmp_path) == (0, "True\n0\nFalse\n1\n", "")
+
+
 def test_packages_in_a_folder_that_pip_was_given(tmp_path):
     """`pip install --target FOLDER`, which has a module of the program, too."""
     source = "import numpy\nNAME = numpy.__name__\n"
