@@ -13,7 +13,8 @@ import inspect
 import operator
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from typing import Any
 
@@ -121,10 +122,11 @@ def keep_modules() -> None:
     _own_modules.update((name, sys.modules[name]) for name in names)
 
 
-def _attach(counterpart: Function, row: str) -> None:
-    """Add the ways of its row, whose modules are imported at the first use.
+@contextmanager
+def _own_modules_in_place() -> Iterator[None]:
+    """Put back modules of mxnp that a program has removed or replaced, for a block.
 
-    Modules that a program has removed or replaced are there meanwhile.
+    Without the package, a module in it cannot be imported.
     """
     missing = {}
     found = map(sys.modules.get, _own_modules)
@@ -134,15 +136,21 @@ def _attach(counterpart: Function, row: str) -> None:
     sys.modules.update(missing)
     n_modules = len(sys.modules)
     try:
-        from .ways import attach
-
-        attach(counterpart, row)
+        yield
         if len(sys.modules) > n_modules:
             keep_modules()
     finally:
         for name in missing:
             del sys.modules[name]
         sys.modules.update(others)
+
+
+def _attach(counterpart: Function, row: str) -> None:
+    """Add the ways of its row, whose modules are imported at the first use."""
+    with _own_modules_in_place():
+        from .ways import attach
+
+        attach(counterpart, row)
 
 
 # NumPy's functions whose counterparts need more than a row when they are first used.
@@ -229,7 +237,8 @@ def _mirror_of(module: types.ModuleType) -> types.ModuleType:
     """Return the mirror of a public module of NumPy, or any other module unchanged."""
     if not _is_public(module.__name__):
         return module
-    return importlib.import_module(_mirrored_name(module.__name__))
+    with _own_modules_in_place():
+        return importlib.import_module(_mirrored_name(module.__name__))
 
 
 def populate(

@@ -152,6 +152,25 @@ def test_a_removed_module_is_not_imported_again(other: str) -> None:
     assert lines == [f"4 None {bool(other)}"]
 
 
+@pytest.mark.parametrize("condition", ["name == 'mxnp'", "name.startswith('mxnp')"])
+def test_modules_are_found_after_the_package_was_removed(condition: str) -> None:
+    lines = printed(
+        f"""
+        import sys
+        import mxnp as np
+
+        before = list(sys.modules)
+        for name in [name for name in before if {condition}]:
+            del sys.modules[name]
+        a = np.arange(3.0)
+        print(np.linalg.norm(a), np.fft.rfft(a)[0], np.polynomial.polynomial.polyval(2, a))
+        print(np.random.default_rng(0).random() < 1, np.ma.array(a).sum())
+        print("mxnp" in sys.modules)
+        """
+    )
+    assert lines == ["2.23606797749979 (3+0j) 10.0", "True 3.0", "False"]
+
+
 def test_modules_are_listed_only_if_some_were_loaded() -> None:
     lines = printed(
         """
