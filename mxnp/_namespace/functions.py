@@ -7,7 +7,6 @@ fast in NumPy.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 
@@ -31,9 +30,9 @@ class Way:
         place, _, size = text.partition(":")
         self.module, _, function = place.partition(".")
         self.function = function or name
-        factor, rule, size_place = _SIZE.fullmatch(size).groups()  # type: ignore[union-attr]
-        self.threshold_factor = int(factor or 1)
-        self.size_rule, self.size_place = rule or "a", int(size_place or 0)
+        self.size_rule = next(filter(str.isalpha, size), "a")
+        factor, _, size_place = size.partition(self.size_rule)
+        self.threshold_factor, self.size_place = int(factor or 1), int(size_place or 0)
 
 
 class Row:
@@ -62,9 +61,6 @@ class Row:
         )
         self.layer = next((way for way in found if way.module == "layer"), None)
         self.calls = () if calls == "-" else tuple(calls.split("; "))
-
-
-_SIZE = re.compile(r"(\d*)([a-z]?)(-?\d*)")
 
 
 def _form_name(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
@@ -16,17 +16,14 @@ from .divided import DTYPES, empty
 _PRODUCTS = 2**19  # of elements; a thread computes at least as many
 
 
-class _Sum(NamedTuple):
-    """A sum of products, and the index of the result that threads divide."""
+def _read(
+    subscripts: Any, operands: tuple[Any, ...]
+) -> tuple[list[str], str, dict[str, int]] | None:
+    """
+    Return a sum that threads may divide, or None.
 
-    terms: list[str]
-    result: str
-    sizes: dict[str, int]
-    label: str
-
-
-def _read(subscripts: Any, operands: tuple[Any, ...]) -> _Sum | None:
-    """Return a sum that threads may divide, or None."""
+    It is the terms, the result, whose first index is divided, and the sizes.
+    """
     if type(subscripts) is not str:
         return None
     inputs, _, result = subscripts.replace(" ", "").partition("->")
@@ -50,7 +47,7 @@ def _read(subscripts: Any, operands: tuple[Any, ...]) -> _Sum | None:
             return None
     if not _is_outermost(result[0], terms, operands):
         return None
-    return _Sum(terms, result, sizes, result[0])
+    return terms, result, sizes
 
 
 def _are_plain(terms: list[str]) -> bool:
@@ -86,8 +83,8 @@ def divided_einsum(compiled: Callable[..., Any]) -> Callable[..., Any]:
         found = None if kwargs else _read(subscripts, operands)
         if found is None:
             return NotImplemented
-        terms, output, sizes, label = found
-        n = sizes[label]
+        terms, output, sizes = found
+        label, n = output[0], sizes[output[0]]
         pieces = min(get_num_threads(), n // 2, math.prod(sizes.values()) // _PRODUCTS)
 
         def part_of(term: str, x: Any, part: slice) -> Any:

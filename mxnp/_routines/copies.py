@@ -22,7 +22,6 @@ from .arguments import (
     is_core_dtype,
     is_row_major,
 )
-from .indexing import repeat_by_counts
 
 _MOST_AXES = 3  # that a recorded roll shifts: each doubles the number of copies
 _INTEGERS = (int, numpy.integer)
@@ -392,6 +391,8 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if axis < 0:
         return NotImplemented
     if type(repeats) is ndarray:
+        from .indexing import repeat_by_counts  # few programs need it
+
         return repeat_by_counts(a, repeats, axis)
     if type(repeats) is not int or repeats < 1:
         return NotImplemented
