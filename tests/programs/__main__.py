@@ -1,12 +1,18 @@
 """
-Time programs that use packages of other people, with NumPy and with mxnp in turn.
+Time whole programs, with NumPy and with mxnp in turn.
 
-Usage: ``python -m tests.programs [--rounds N] [--table FILE] [NAME ...]``.
+Usage: ``python -m tests.programs [--rounds N] [--table FILE] [NAME ...]``, or
+``python -m tests.programs --scripts tests/programs/ordinary/*.py``.
 
-pip downloads the packages, which are written in Python alone, to a temporary folder that
-is no folder of installed packages. Under ``python -m mxnp`` their code is therefore a part
-of the program, and its NumPy is mxnp. Packages that they need have to be installed: see
-the extra ``programs``. The programs of ``scripts`` print a result, which must be the same.
+Without ``--scripts`` the programs use packages of other people. pip downloads the
+packages, which are written in Python alone, to a temporary folder that is no folder of
+installed packages. Under ``python -m mxnp`` their code is therefore a part of the
+program, and its NumPy is mxnp. Packages that they need have to be installed: see the
+extra ``programs``. The programs of ``scripts`` print a result, which must be the same.
+
+With ``--scripts`` they are short scripts as users write them, with the packages that are
+installed, in an environment into which mxnp is installed. The table has the least times
+by the clock, the script that gains most first, and the mean.
 
 The process ends with an error if a result differs, or if mxnp takes more than 1.1 times
 as long as NumPy, by the clock and by the time of the processors. Both are compared, and
@@ -16,6 +22,7 @@ there is a tolerance, because machines are busy.
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import platform
 import resource
@@ -24,10 +31,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SCRIPTS = Path(__file__).parent / "scripts"
+HERE = Path(__file__).parent
 # The releases are fixed, so that changes of the times are mxnp's.
 PACKAGES = [
     *("cma==4.5.0", "colour-science==0.4.7", "emcee==3.1.6", "filterpy==2.0.0"),
@@ -36,8 +44,11 @@ PACKAGES = [
 ]
 LIBRARIES = {"NumPy": [], "mxnp": ["-m", "mxnp"]}
 LARGEST_RATIO = 1.1
+# Python compiles what it imports once, also where a machine's setting forbids that.
+SETTINGS = {"MPLBACKEND": "agg", "PYTHONDONTWRITEBYTECODE": ""}
 # NumPy's BLAS runs in both cases. On a busy machine the time of its threads varies most.
-SETTINGS = {"MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1"}
+STEADY = {"OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+NUMBERS = "\n".join(f"{n * n % 10_007 / 100:.2f}" for n in range(100_000))
 
 
 @dataclass
@@ -67,47 +78,82 @@ def _processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def run(script: Path, folder: str, options: list[str], times: Times) -> str:
-    """Run a program, add its times, and return what it printed."""
-    before, begin = _processor_seconds(), time.perf_counter()
+def run(script: Path, folder: str, options: list[str], settings: dict[str, str]) -> str:
+    """Run a program, whose input is numbers, and return what it printed."""
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", *options, str(script)],
-        env=os.environ | SETTINGS | {"PYTHONPATH": folder},
+        [sys.executable, *options, str(script.resolve())],
+        env=os.environ | SETTINGS | settings,
         cwd=folder,
+        input=NUMBERS,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    times.wall.append(time.perf_counter() - begin)
-    times.processor.append(_processor_seconds() - before)
     return done.stdout
 
 
-def compare(script: Path, folder: str, rounds: int) -> tuple[dict[str, Times], bool]:
+def compare(
+    script: Path, folder: str, settings: dict[str, str], rounds: int
+) -> tuple[dict[str, Times], bool]:
     """Run a program in turn with both libraries. Return times, and whether they agree."""
     times = {name: Times() for name in LIBRARIES}
-    printed = {
-        run(script, folder, options, times[name])
-        for _ in range(rounds)
-        for name, options in LIBRARIES.items()
-    }
+    printed = set()
+    for _ in range(rounds):
+        for name, options in LIBRARIES.items():
+            before, begin = _processor_seconds(), time.perf_counter()
+            printed.add(run(script, folder, options, settings))
+            times[name].wall.append(time.perf_counter() - begin)
+            times[name].processor.append(_processor_seconds() - before)
     return times, len(printed) == 1
 
 
-def row(script: Path, times: dict[str, Times]) -> tuple[str, float]:
-    """Return a row of the table, and the smaller ratio of mxnp's time to NumPy's."""
-    walls = [statistics.median(times[name].wall) for name in LIBRARIES]
-    processors = [statistics.median(times[name].processor) for name in LIBRARIES]
-    ratios = walls[1] / walls[0], processors[1] / processors[0]
-    task = script.read_text(encoding="utf-8").split('"""')[1].rstrip(".")
-    values = (*walls, ratios[0], *processors, ratios[1])
-    cells = " | ".join(f"{value:.2f}" for value in values)
-    return f"| `{script.name}` | {task} | {cells} |", min(ratios)
+def task_of(script: Path) -> str:
+    """Return the first sentence of a program, or else its name."""
+    text = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8")))
+    return text.splitlines()[0].rstrip(".") if text else script.stem
 
 
-HEADER = """\
-| program | task | NumPy, s | mxnp, s | ratio | NumPy, CPU s | mxnp, CPU s | ratio |
-|---|---|---|---|---|---|---|---|"""
+def package_table(results: dict[Path, dict[str, Times]]) -> list[str]:
+    """Return the table of the programs that use packages of other people."""
+    lines = [
+        "| program | task | NumPy, s | mxnp, s | ratio | NumPy, CPU s | mxnp, CPU s "
+        "| ratio |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for script, times in results.items():
+        numpys, own = (times[name] for name in LIBRARIES)
+        values = []
+        for kind in ("wall", "processor"):
+            pair = [statistics.median(getattr(each, kind)) for each in (numpys, own)]
+            values += [*pair, pair[1] / pair[0]]
+        cells = " | ".join(f"{value:.2f}" for value in values)
+        lines.append(f"| `{script.name}` | {task_of(script)} | {cells} |")
+    return lines
+
+
+def script_table(results: dict[Path, dict[str, Times]]) -> list[str]:
+    """Return the table of ordinary scripts: docs/is-it-for-me.md has it."""
+    rows = []
+    for script, times in results.items():
+        numpys, own = (min(times[name].wall) for name in LIBRARIES)
+        rows.append((numpys / own, task_of(script), numpys, own))
+    rows.sort(reverse=True)
+    mean = statistics.geometric_mean([row[0] for row in rows])
+    return [
+        "| script | NumPy, s | mxnp, s | ratio |",
+        "|---|---|---|---|",
+        *(
+            f"| {task} | {a:.2f} | {b:.2f} | {ratio:.2f} |"
+            for ratio, task, a, b in rows
+        ),
+        f"| geometric mean | | | {mean:.2f} |",
+    ]
+
+
+def least_ratio(times: dict[str, Times], of: Callable[[list[float]], float]) -> float:
+    """Return mxnp's time over NumPy's, by the clock or the processors: the smaller."""
+    numpys, own = (times[name] for name in LIBRARIES)
+    return min(of(own.wall) / of(numpys.wall), of(own.processor) / of(numpys.processor))
 
 
 def main() -> int:
@@ -115,27 +161,42 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--table", type=Path, help="a file for the table")
+    parser.add_argument(
+        "--scripts",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="ordinary scripts, in place of the programs with packages",
+    )
     parser.add_argument("names", nargs="*", help="programs, by default all")
     given = parser.parse_args()
-    lines, faults = [HEADER], []
-    load = os.getloadavg()[0]
+    load, faults = os.getloadavg()[0], []
+    results: dict[Path, dict[str, Times]] = {}
+    average: Callable[[list[float]], float] = (
+        min if given.scripts else statistics.median
+    )
     with tempfile.TemporaryDirectory() as folder:
-        fetch(folder)
-        for script in sorted(SCRIPTS.glob("*.py")):
+        settings = {}
+        if not given.scripts:
+            fetch(folder)
+            settings = STEADY | {"PYTHONPATH": folder}
+        for script in given.scripts or sorted((HERE / "scripts").glob("*.py")):
             if given.names and script.stem not in given.names:
                 continue
             try:
-                times, agrees = compare(script, folder, given.rounds)
+                times, agrees = compare(script, folder, settings, given.rounds)
             except subprocess.CalledProcessError as error:
                 faults.append(f"{script.name}: {error}")
                 continue
-            line, ratio = row(script, times)
-            print(line, flush=True)
-            lines.append(line)
+            results[script] = times
+            ratio = least_ratio(times, average)
+            print(f"{script.name}: {ratio:.2f} of NumPy's time", flush=True)
             if not agrees:
                 faults.append(f"{script.name}: the results differ")
             if ratio > LARGEST_RATIO:
                 faults.append(f"{script.name}: mxnp takes {ratio:.2f} times as long")
+    lines = script_table(results) if given.scripts else package_table(results)
+    print(*lines, sep="\n")
     print(f"{time.strftime('%d %B %Y')}, Python {platform.python_version()}, ", end="")
     print(f"load {load:.1f} to {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     if given.table:
