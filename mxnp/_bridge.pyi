@@ -89,7 +89,7 @@ class Lookup:
         module: ModuleType,
         original: ModuleType,
         convert: Callable[[ModuleType, str, Any], Any],
-        deferred: dict[str, str],
+        deferred: dict[str, Callable[[], Any]],
     ) -> Any: ...
     def __call__(self, name: str) -> Any: ...
 

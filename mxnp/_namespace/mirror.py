@@ -15,6 +15,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.machinery import ModuleSpec
 from typing import Any
 
@@ -268,10 +269,18 @@ def populate(
             names.setdefault(name, find_counterpart(value, original.__name__))
     if hasattr(original, "__all__"):
         names.setdefault("__all__", list(original.__all__))
-    names["__getattr__"] = Lookup(module, original, _found, later)
+    deferred: dict[str, Callable[[], Any]] = {
+        name: partial(_load_from, source, name) for name, source in later.items()
+    }
+    names["__getattr__"] = Lookup(module, original, _found, deferred)
     names["__dir__"] = lambda: sorted(
         {*dir(original), *vars(module), *later} - {"__getattr__", "__dir__"}
     )
+
+
+def _load_from(module: str, name: str) -> Any:
+    with _own_modules_in_place():
+        return getattr(importlib.import_module(module), name)
 
 
 def _found(module: types.ModuleType, name: str, value: Any) -> Any:

@@ -5,7 +5,7 @@ struct lookup {
     PyObject_HEAD PyObject *original; /* NumPy's module */
     PyObject *convert; /* called with the mirrored module, the name and NumPy's value */
     PyObject *module;
-    PyObject *deferred; /* names of mxnp, and the modules that are imported for them */
+    PyObject *deferred; /* names of mxnp, and functions that load them */
 };
 
 static PyObject *lookup_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -25,14 +25,6 @@ static PyObject *lookup_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return (PyObject *)self;
 }
 
-static PyObject *import_from(PyObject *module, PyObject *name)
-{
-    PyObject *found = PyImport_Import(module);
-    PyObject *value = found ? PyObject_GetAttr(found, name) : NULL;
-    Py_XDECREF(found);
-    return value;
-}
-
 /* It is written in C so that NumPy's warning about a deprecated name names the program's line.
  */
 static PyObject *lookup_call(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -42,9 +34,9 @@ static PyObject *lookup_call(PyObject *self, PyObject *args, PyObject *kwargs)
     (void)kwargs;
     if (!PyArg_ParseTuple(args, "U:__getattr__", &name))
         return NULL;
-    PyObject *source = PyDict_GetItemWithError(lookup->deferred, name);
-    if (source) {
-        PyObject *own = import_from(source, name);
+    PyObject *load = PyDict_GetItemWithError(lookup->deferred, name);
+    if (load) {
+        PyObject *own = PyObject_CallNoArgs(load);
         if (own && PyObject_SetAttr(lookup->module, name, own) < 0)
             Py_CLEAR(own);
         return own;
