@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +21,12 @@ def call_divider(row: Row, entry: Entry, *args: Any, **kwargs: Any) -> Any:
     return row.divide(entry, *args, **kwargs)
 
 
+def _was_raised_in(module: str, error: BaseException) -> bool:
+    """Check whether code of a module raised an error. Cython's has frames."""
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    return any(frame.f_globals.get("__name__") == module for frame in frames)
+
+
 def _divider(row: Row, entry: Entry) -> Callable[..., Any]:
     """Return what the bridge calls before the function of an entry."""
 
@@ -30,6 +37,10 @@ def _divider(row: Row, entry: Entry) -> Callable[..., Any]:
             return call_divider(row, entry, *args, **kwargs)
         except FinalError as failed:
             return failed.args[0]
+        except Exception as error:
+            if not _was_raised_in(row.module, error):
+                raise
+            return NotImplemented  # so that the traceback is that of the function
 
     divided.__name__ = divided.__qualname__ = entry.name
     return divided

@@ -78,6 +78,20 @@ def workers(place: int) -> Callable[..., Any]:
     return divide
 
 
+def _has_finite_distances(tree: Any, x: Any, p: float) -> bool:
+    """
+    Check that no distance between points and those of a tree can overflow.
+
+    SciPy raises an exception then, and its threads lose it.
+    """
+    if not numpy.can_cast(x.dtype, float):
+        return False  # SciPy warns that it drops a part of the numbers, or refuses them
+    reach = max(abs(each).max() for each in (x.astype(float), tree.maxes, tree.mins))
+    with numpy.errstate(over="ignore"):
+        most = 2 * reach if p == numpy.inf else (2 * reach) ** p * tree.m
+    return bool(p >= 1 and most < numpy.inf)
+
+
 def tree_workers(names: str) -> Callable[..., Any]:
     """
     Ask a tree of points for neighbours on as many threads as there are cores.
@@ -96,7 +110,7 @@ def tree_workers(names: str) -> Callable[..., Any]:
         pieces = entry.cut_into(x.size, x.size)
         if len(args) > len(names.split()) or kwargs.get("workers", 1) != 1:
             return NotImplemented
-        if pieces < 2:
+        if pieces < 2 or not _has_finite_distances(tree, x, kwargs.get("p", 2)):
             return NotImplemented
         return entry.run_whole(pieces, x.size, tree, x, **kwargs | {"workers": pieces})
 
@@ -143,12 +157,28 @@ def linear(entry: Entry, x: Any, xp: Any, fp: Any, *sides: Any) -> Any:
 # -- Filters of signals ----------------------------------------------------------------
 
 
+def _are_scaled_once(b: Any, a: Any) -> bool:
+    """
+    Check for coefficients that do not change when they are scaled a second time.
+
+    For each line, SciPy divides those that it has by the first of the denominator,
+    which is one from then on. If it is not finite, or its square is not, or a product
+    of its parts is rounded, each line has other coefficients.
+    """
+    if not a.size or not (numpy.isfinite(b).all() and numpy.isfinite(a).all()):
+        return False
+    first = a.flat[0]
+    return bool(first.imag == 0 and 1e-15 < abs(first.real) < 1e15)
+
+
 def linear_filter(entry: Entry, b: Any, a: Any, x: Any, axis: int, *state: Any) -> Any:
     """Divide a filter of the lines along an axis, which allocates its results."""
     own = axis % x.ndim
     across = longest(x.shape, own)
     given = (x, *state)
-    if x.ndim < 2 or len(state) > 1 or not all(map(is_plain, given)):
+    if x.ndim < 2 or len(state) > 1 or not all(map(is_plain, (b, a, *given))):
+        return NotImplemented
+    if not _are_scaled_once(b, a):
         return NotImplemented
     if any(each.shape[across] != x.shape[across] for each in given):
         return NotImplemented
@@ -183,6 +213,7 @@ def sections(entry: Entry, sos: Any, x: Any, state: Any) -> Any:
     def compute(part: slice) -> None:
         entry.function(sos, x[part], state[part])
 
+    compute(slice(0, 0))  # raises errors of arguments before anything is written
     work = x.size * len(sos)
     is_divided = entry.run(compute, len(x), work, is_repeatable=False)
     return None if is_divided else NotImplemented

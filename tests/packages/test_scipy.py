@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from operator import attrgetter
+from traceback import walk_tb
 
 import numpy as np
 import pytest
@@ -626,6 +627,57 @@ IMAGE = ARRAYS["image"]
 )  # fmt: skip
 def test_errors_are_scipys(threads, function, args, kwargs):
     threads.compare(function, *args, **kwargs)
+
+
+@pytest.mark.parametrize("coefficient", [np.inf, np.nan, 1e-160, 1e200, 0.1 + 0.3j])
+def test_a_filter_whose_lines_have_other_coefficients(threads, coefficient):
+    """SciPy divides them by the first one again for each line."""
+    a = np.array([coefficient, 0.3, 2], complex)
+    for each in (a, a.real) if coefficient.imag == 0 else (a,):
+        assert not threads.compare(signal.lfilter, [1, 0.5], each, ARRAYS["lines"])
+
+
+def test_a_filter_of_other_coefficients_that_are_not_finite(threads):
+    for b, a in (([1, np.inf], [2j, 0.3]), ([1, 0.5], [2, np.nan])):
+        assert not threads.compare(signal.lfilter, b, a, ARRAYS["lines"])
+
+
+def test_distances_that_overflow_are_an_error(threads):
+    """SciPy's own threads lose the exception, and some results with it."""
+    points = ARRAYS["points"]
+    for kwargs in ({"p": 2}, {"p": 2, "return_length": True}, {"p": 1e9}, {"p": -1}):
+        threads.compare(TREE.query_ball_point, points * 1e200, 0.3, **kwargs)
+    assert threads.compare(TREE.query_ball_point, points, 0.3, p=np.inf)
+
+
+@pytest.mark.parametrize("name", ["query", "query_ball_point"])
+def test_complex_points_are_an_error_or_a_warning_of_the_program(threads, name):
+    for tree in (TREE, spatial.cKDTree(ARRAYS["points"])):
+        threads.compare(getattr(tree, name), ARRAYS["points"] + 0j, 1)
+
+
+SOS = signal.butter(4, 0.2, output="sos")
+SOS.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (signal.upfirdn, ([1.0, 2], ARRAYS["lines"].astype("g"))),
+        (signal.sosfilt, (SOS, ARRAYS["lines"])),
+        (spatial.KDTree(ARRAYS["points"]).query, (ARRAYS["points"], 0)),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_tracebacks_of_functions_that_cython_compiled(threads, function, args):
+    def frames(_):
+        with pytest.raises((TypeError, ValueError)) as error:
+            function(*args)
+        return [
+            (f.f_code.co_name, line) for f, line in walk_tb(error.value.__traceback__)
+        ]
+
+    threads.compare(frames, None)
 
 
 def test_subclasses_and_masked_arrays_stay_what_they_are(threads):
