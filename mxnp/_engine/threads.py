@@ -119,6 +119,7 @@ def run_beside(
     Exception
         As from `run_pieces`.
     """
+    _bridge.profile_note_threads(pieces)
     _Beside(work, n, pieces, most).finish()
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy
 
 from mxnp import _bridge
 from mxnp._engine.core import get_num_threads
-from mxnp._engine.threads import run_beside, run_pieces, strict_errstate
+from mxnp._engine.threads import cut, run_beside, run_pieces, strict_errstate
 
-_FRAMES = 16  # more than a piece needs
+FRAMES = 24  # more than a divided call needs
 _MOST = 2  # grains, which take some milliseconds, until an interrupt is noticed
+LONG_PART = 16  # grains of a part that an interrupt does not wait for
 _LONG = 32  # grains of a call that is left after an interrupt, which take 5 to 25 ms
 
 
@@ -22,10 +23,10 @@ class FinalError(Exception):
     """An error that the program gets: the function is not called for whole arrays."""
 
 
-def _descend(frames: int) -> None:
+def descend(frames: int) -> None:
     """Raise a RecursionError if so many more frames would exceed the limit."""
     if frames:
-        _descend(frames - 1)
+        descend(frames - 1)
 
 
 class Entry(NamedTuple):
@@ -52,7 +53,7 @@ class Entry(NamedTuple):
 
     def most(self, length: int, elements: int, least: int) -> int:
         """Return how much of a range is computed before an interrupt is noticed."""
-        return _MOST * max(2 * least, self.grain * length // elements)
+        return max(1, 32 * (least // 8), _MOST * self.grain * length // elements)
 
     def run(
         self,
@@ -97,7 +98,6 @@ class Entry(NamedTuple):
         pieces = self.cut_into(length // least, elements)
         if pieces < 2:
             return False
-        _descend(_FRAMES)
 
         def compute(part: slice) -> Any:
             with strict_errstate():
@@ -112,6 +112,54 @@ class Entry(NamedTuple):
                 raise
             raise FinalError(error.with_traceback(None)) from None
         return True
+
+    def run_writing(
+        self,
+        write: Callable[..., Any],
+        outs: Sequence[Any],
+        axis: int,
+        elements: int,
+        *,
+        is_repeatable: bool = True,
+    ) -> bool:
+        """
+        Call a function that writes arrays, for each piece of these along an axis.
+
+        If the least piece is long, the function gets copies, which are stored later.
+
+        Parameters
+        ----------
+        write : callable
+            Takes a part of the axis, and the arrays for it.
+        outs : sequence of ndarray
+            The arrays.
+        axis : int
+            The axis along which they are cut.
+        elements, is_repeatable
+            As for `run`.
+
+        Returns
+        -------
+        bool
+            Whether the call was divided.
+        """
+        length = outs[0].shape[axis]
+        is_long = elements > length * LONG_PART * self.grain
+
+        def compute(part: slice) -> Callable[[], None] | None:
+            places = [cut(out, axis, part) for out in outs]
+            given = [place.copy() for place in places] if is_long else places
+            write(part, *given)
+
+            def store() -> None:
+                for place, values in zip(places, given, strict=True):
+                    place[...] = values
+
+            return store if is_long else None
+
+        return self.run(
+            compute, length, elements, is_repeatable=is_repeatable, is_long=is_long
+        )
 
     def run_whole(self, pieces: int, elements: int, *args: Any, **kwargs: Any) -> Any:
         """

@@ -12,14 +12,20 @@ import numpy
 
 from mxnp._engine.threads import cut, longest
 
-from .entries import Entry, can_write, is_plain, is_same_memory, replaced
+from .entries import LONG_PART, Entry, can_write, is_plain, is_same_memory, replaced
 
+_TAPS = 64  # elements of a neighbourhood that take the time for which grains are
 _WRAP = (1, 5)  # SciPy's numbers of modes in which a border needs the other one
 _MOST = 32  # grains of a tile, which take 5 to 65 ms
-_LONG = 16  # grains of one that an interrupt does not wait for
 
 
-def lines(*, axis: int, output: int, is_result: bool = False) -> Callable[..., Any]:
+def lines(
+    *,
+    axis: int,
+    output: int,
+    is_result: bool = False,
+    taps: Callable[[Any], int] = lambda args: 1,
+) -> Callable[..., Any]:
     """
     Divide a filter of the lines along one axis, across these lines.
 
@@ -31,6 +37,8 @@ def lines(*, axis: int, output: int, is_result: bool = False) -> Callable[..., A
         The places of these arguments. The first argument is the input.
     is_result : bool, optional
         Whether SciPy returns the output.
+    taps : callable, optional
+        Takes the arguments, and returns how many products are added for an element.
     """
 
     def divide(entry: Entry, *args: Any) -> Any:
@@ -43,12 +51,12 @@ def lines(*, axis: int, output: int, is_result: bool = False) -> Callable[..., A
         if not can_write(out, tuple(x for x in others if x is not out)):
             return NotImplemented
 
-        def compute(part: slice) -> None:
-            parts = {0: cut(a, across, part), output: cut(out, across, part)}
+        def write(part: slice, made: Any) -> None:
+            parts = {0: made if is_own else cut(a, across, part), output: made}
             entry.function(*replaced(args, parts))
 
-        work = max(a.size, out.size)
-        if not entry.run(compute, a.shape[across], work, is_repeatable=not is_own):
+        work = max(a.size, out.size) * (taps(args) // _TAPS or 1)
+        if not entry.run_writing(write, [out], across, work, is_repeatable=not is_own):
             return NotImplemented
         return out if is_result else None
 
@@ -133,7 +141,7 @@ def _divide_tiles(
     steps_of_part = entry.most(n, work, least) * work // n
     count = -(-steps_of_part // (_MOST * entry.grain))
     sections = _sections(shape, along, borders, count)
-    is_long = steps_of_part > len(sections) * _LONG * entry.grain
+    is_long = steps_of_part > len(sections) * LONG_PART * entry.grain
 
     def compute_part(part: slice) -> Callable[[], None]:
         stores = []
@@ -318,6 +326,11 @@ def _adds_offset_last(transform: Callable[..., Any]) -> bool | None:
     return None
 
 
+def _work(a: Any, out: Any, order: int) -> int:
+    """Return the work of a spline of an order, for each element of an output."""
+    return int(out.size * ((order + 1) ** a.ndim // _TAPS or 1))
+
+
 def transform(entry: Entry, *args: Any) -> Any:
     """Divide an interpolation at coordinates, given or computed from a matrix."""
     a, mapping, at, matrix, offset, out = args[:6]
@@ -348,7 +361,7 @@ def transform(entry: Entry, *args: Any) -> Any:
         parts = {2: places(part), 3: None, 4: None, 5: cut(out, along, part)}
         entry.function(*replaced(args, parts))
 
-    is_divided = entry.run(compute, out.shape[along], out.size)
+    is_divided = entry.run(compute, out.shape[along], _work(a, out, args[6]))
     return None if is_divided else NotImplemented
 
 
@@ -373,5 +386,5 @@ def zoom(entry: Entry, *args: Any) -> Any:
         moved[along] += part.start
         entry.function(*replaced(args, {2: moved, 3: cut(out, along, part)}))
 
-    is_divided = entry.run(compute, out.shape[along], out.size)
+    is_divided = entry.run(compute, out.shape[along], _work(a, out, args[4]))
     return None if is_divided else NotImplemented

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy
 from mxnp import _bridge
 from mxnp._interop.adapters import when_imported
 
-from .entries import Entry, FinalError, count_threads
+from .entries import FRAMES, Entry, FinalError, count_threads, descend
 from .table import GRAINS, NOT_DIVIDED, ROWS, Row
 
 
@@ -23,8 +22,11 @@ def call_divider(row: Row, entry: Entry, *args: Any, **kwargs: Any) -> Any:
 
 def _was_raised_in(module: str, error: BaseException) -> bool:
     """Check whether code of a module raised an error. Cython's has frames."""
-    frames = (frame for frame, _ in walk_tb(error.__traceback__))
-    return any(frame.f_globals.get("__name__") == module for frame in frames)
+    entry = error.__traceback__
+    # Without calls: few frames may be left.
+    while entry and entry.tb_frame.f_globals.get("__name__") != module:
+        entry = entry.tb_next
+    return entry is not None
 
 
 def _divider(row: Row, entry: Entry) -> Callable[..., Any]:
@@ -33,6 +35,7 @@ def _divider(row: Row, entry: Entry) -> Callable[..., Any]:
     def divided(*args: Any, **kwargs: Any) -> Any:
         if count_threads() < 2:
             return NotImplemented
+        descend(FRAMES)
         try:
             return call_divider(row, entry, *args, **kwargs)
         except FinalError as failed:

@@ -33,6 +33,8 @@ def distances(entry: Entry, a: Any, b: Any, *given: Any, **kwargs: Any) -> Any:
     if entry.cut_into(len(a), a.size * len(b)) < 2 or not _are_pairs(a, b):
         return NotImplemented
     out = given[0] if given else kwargs.pop("out", None)
+    is_product = any(numpy.ndim(x) == 2 for x in kwargs.values())  # with a matrix
+    work = a.size * len(b) * ((is_product and a.shape[1] // 4) or 1)
     result = numpy.empty((len(a), len(b))) if out is None else out
     if result.shape != (len(a), len(b)) or result.dtype != numpy.float64:
         return NotImplemented
@@ -45,7 +47,7 @@ def distances(entry: Entry, a: Any, b: Any, *given: Any, **kwargs: Any) -> Any:
         else:
             entry.function(a[part], b, out=result[part], **kwargs)
 
-    if not entry.run(compute, len(a), a.size * len(b)):
+    if not entry.run(compute, len(a), work):
         return NotImplemented
     return 0.0 if given else result
 
@@ -194,11 +196,11 @@ def linear_filter(entry: Entry, b: Any, a: Any, x: Any, axis: int, *state: Any) 
         numpy.empty(each.shape, kind) for each, kind in zip(given, kinds, strict=True)
     ]
 
-    def compute(part: slice) -> None:
-        for each, result in zip(made, call(part), strict=True):
-            cut(each, across, part)[...] = result
+    def write(part: slice, *outs: Any) -> None:
+        for out, result in zip(outs, call(part), strict=True):
+            out[...] = result
 
-    if not entry.run(compute, x.shape[across], x.size):
+    if not entry.run_writing(write, made, across, x.size):
         return NotImplemented
     return tuple(made) if state else made[0]
 
@@ -210,12 +212,12 @@ def sections(entry: Entry, sos: Any, x: Any, state: Any) -> Any:
     if len(x) != len(state) or not can_write(state, (sos, x)):
         return NotImplemented
 
-    def compute(part: slice) -> None:
-        entry.function(sos, x[part], state[part])
+    def write(_: slice, *outs: Any) -> None:
+        entry.function(sos, *outs)
 
-    compute(slice(0, 0))  # raises errors of arguments before anything is written
+    write(slice(0), x[:0], state[:0])  # raises errors of arguments, and writes nothing
     work = x.size * len(sos)
-    is_divided = entry.run(compute, len(x), work, is_repeatable=False)
+    is_divided = entry.run_writing(write, (x, state), 0, work, is_repeatable=False)
     return None if is_divided else NotImplemented
 
 

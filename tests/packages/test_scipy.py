@@ -131,6 +131,11 @@ ARRAYS = {
 }
 
 
+CUBE = R.random((9, 9, 900))
+SOS = signal.butter(4, 0.2, output="sos")
+SOS.flags.writeable = False
+
+
 def functions_of(row):
     """Return the compiled functions of a row that this version of SciPy has."""
     module = sys.modules[row.module]
@@ -576,6 +581,61 @@ def test_many_random_calls_of_each_row_have_the_same_bits(threads, row):
             assert seed < 1000 + 20 * 500
 
 
+@pytest.mark.parametrize("length", [2, 60])
+def test_lines_are_stored_later_if_they_are_long(threads, monkeypatch, length):
+    """An interrupt leaves them, and shorter ones end before it is raised."""
+    beside, run = [], entries.run_beside
+    monkeypatch.setattr(
+        entries, "run_beside", lambda *args: (beside.append(args), run(*args))
+    )
+    place(512)
+    a = R.random((length, 6000 // length * 10))
+    for call in (
+        lambda a: ndimage.gaussian_filter1d(a, 2),
+        lambda a: ndimage.gaussian_filter1d(a, 2, output=a),
+        lambda a: ndimage.uniform_filter1d(a.T, 4, axis=0, output="f4"),
+        lambda a: signal.lfilter([1, 0.5], [1, -0.3], a, zi=a[:, :1]),
+        lambda a: signal.sosfilt(SOS.copy(), a),
+        lambda a: signal.upfirdn([1, 2.5, 3], a, 3, 2),
+    ):
+        beside.clear()
+        assert threads.compare(call, a)
+        assert bool(beside) == (length == 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "few", "many"),
+    [
+        (lambda n: ndimage.map_coordinates(CUBE, CUBE[:3, 0], order=n), 1, 5),
+        (lambda n: ndimage.correlate1d(IMAGE, np.ones(n)), 3, 640),
+        (lambda n: signal.upfirdn(np.ones(n), IMAGE, 3), 9, 1920),
+        (
+            lambda n: distance.cdist(
+                IMAGE[:, :n], IMAGE[:, :n], "mahalanobis", VI=np.eye(n)
+            ),
+            *(4, 80),
+        ),
+    ],
+    ids=["order", "weights", "taps", "dimensions"],
+)
+def test_parts_are_smaller_where_an_element_takes_longer(
+    threads, monkeypatch, call, few, many
+):
+    found = []
+    run = entries.Entry.run
+
+    def noted(entry, work, length, elements, **kwargs):
+        found.append(elements)
+        return run(entry, work, length, elements, **kwargs)
+
+    monkeypatch.setattr(entries.Entry, "run", noted)
+    call(few)
+    before = max(found)
+    found.clear()
+    call(many)
+    assert max(found) >= 3 * before * (20 if few == 4 else 1)
+
+
 def test_each_row_has_random_calls():
     drawn = {name for names in CALLS for name in names.split()}
     assert all(drawn & {*row.names.split()} for row in ROWS)
@@ -654,10 +714,6 @@ def test_distances_that_overflow_are_an_error(threads):
 def test_complex_points_are_an_error_or_a_warning_of_the_program(threads, name):
     for tree in (TREE, spatial.cKDTree(ARRAYS["points"])):
         threads.compare(getattr(tree, name), ARRAYS["points"] + 0j, 1)
-
-
-SOS = signal.butter(4, 0.2, output="sos")
-SOS.flags.writeable = False
 
 
 @pytest.mark.parametrize(
@@ -851,8 +907,8 @@ def python_handles_interrupts():
 
 def test_an_interrupt_ends_a_call(threads, monkeypatch, python_handles_interrupts):
     with monkeypatch.context() as m:
-        m.setattr(entries, "_FRAMES", signals.SIGINT)
-        m.setattr(entries, "_descend", signals.raise_signal)
+        m.setattr(placing, "FRAMES", signals.SIGINT)
+        m.setattr(placing, "descend", signals.raise_signal)
         with pytest.raises(KeyboardInterrupt):
             ndimage.gaussian_filter(IMAGE, 2)
     assert threads.compare(ndimage.gaussian_filter, IMAGE, 2)
@@ -1039,13 +1095,13 @@ def test_a_tile_of_a_filter_has_few_steps(threads, shape, size):
 
 def fail_at_the_end(monkeypatch, fail):
     """Let each divided call fail after its pieces have run."""
-    run = entries.run_pieces
+    for name in ("run_pieces", "run_beside"):
 
-    def run_pieces(*args):
-        run(*args)
-        fail()
+        def run_and_fail(*args, run=getattr(entries, name)):
+            run(*args)
+            fail()
 
-    monkeypatch.setattr(entries, "run_pieces", run_pieces)
+        monkeypatch.setattr(entries, name, run_and_fail)
 
 
 def handle_signal():
