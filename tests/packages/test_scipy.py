@@ -604,22 +604,27 @@ def test_lines_are_stored_later_if_they_are_long(threads, monkeypatch, length):
 
 
 @pytest.mark.parametrize(
-    ("call", "few", "many"),
+    ("call", "few", "many", "factor"),
     [
-        (lambda n: ndimage.map_coordinates(CUBE, CUBE[:3, 0], order=n), 1, 5),
-        (lambda n: ndimage.correlate1d(IMAGE, np.ones(n)), 3, 640),
-        (lambda n: signal.upfirdn(np.ones(n), IMAGE, 3), 9, 1920),
+        (
+            lambda n: ndimage.map_coordinates(
+                CUBE, CUBE[:3, 0], order=n, prefilter=False
+            ),
+            *(1, 5, 3),
+        ),
+        (lambda n: ndimage.correlate1d(IMAGE, np.ones(n)), 3, 640, 10),
+        (lambda n: signal.upfirdn(np.ones(n), IMAGE, 3), 9, 1920, 60),
         (
             lambda n: distance.cdist(
                 IMAGE[:, :n], IMAGE[:, :n], "mahalanobis", VI=np.eye(n)
             ),
-            *(4, 80),
+            *(4, 80, 400),
         ),
     ],
     ids=["order", "weights", "taps", "dimensions"],
 )
 def test_parts_are_smaller_where_an_element_takes_longer(
-    threads, monkeypatch, call, few, many
+    threads, monkeypatch, call, few, many, factor
 ):
     found = []
     run = entries.Entry.run
@@ -633,7 +638,7 @@ def test_parts_are_smaller_where_an_element_takes_longer(
     before = max(found)
     found.clear()
     call(many)
-    assert max(found) >= 3 * before * (20 if few == 4 else 1)
+    assert max(found) >= factor * before
 
 
 def test_each_row_has_random_calls():
@@ -719,9 +724,9 @@ def test_complex_points_are_an_error_or_a_warning_of_the_program(threads, name):
 @pytest.mark.parametrize(
     ("function", "args"),
     [
-        (signal.upfirdn, ([1.0, 2], ARRAYS["lines"].astype("g"))),
+        (signal.upfirdn, ([1.0, 2], ARRAYS["lines"][:, :20].astype("g"))),
         (signal.sosfilt, (SOS, ARRAYS["lines"])),
-        (spatial.KDTree(ARRAYS["points"]).query, (ARRAYS["points"], 0)),
+        (spatial.KDTree(ARRAYS["points"]).query, (ARRAYS["points"][:20], 0)),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
