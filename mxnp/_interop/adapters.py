@@ -209,6 +209,30 @@ def _adapt_polars(dependencies: Any) -> None:
     dependencies._might_be = _might_be
 
 
+def _is_numeric(x: Any) -> bool:
+    """Check for a NumPy array, or a sequence, of numbers."""
+    is_like = type(x) in (numpy.ndarray, list, tuple)
+    return is_like and numpy.asanyarray(x).dtype.kind in "biufc"
+
+
+def _adapt_scipy_namespaces(module: Any) -> None:
+    """Make SciPy accept NumPy arrays and lists beside mxnp arrays.
+
+    With SCIPY_ARRAY_API=1 it refuses arrays of two namespaces.
+    """
+    original = module.array_namespace
+    if original.__module__ != module.__name__:
+        return  # it is from another module, which is adapted
+
+    @functools.wraps(original)
+    def array_namespace(*arrays: Any) -> Any:
+        if any(type(x) is ndarray for x in arrays):
+            arrays = tuple(x for x in arrays if not _is_numeric(x))
+        return original(*arrays)
+
+    module.array_namespace = array_namespace
+
+
 def _adapt_scipy_spectra(spectral: Any) -> None:
     """Convert the signals of `csd`, which compares them after it has converted one."""
     if sys.version_info < (3, 12):  # later, the door converts them
@@ -299,6 +323,8 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "pandas.core.arrays.numpy_": _adapt_pandas,
     "polars._dependencies": _adapt_polars,
     "polars.dependencies": _adapt_polars,
+    "scipy._lib._array_api": _adapt_scipy_namespaces,
+    "scipy._lib._array_api_override": _adapt_scipy_namespaces,
     "scipy.signal._spectral_py": _adapt_scipy_spectra,
     "threadpoolctl": _adapt_threadpoolctl,
     "torch._weights_only_unpickler": _adapt_torch_pickles,

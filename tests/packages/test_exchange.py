@@ -314,6 +314,37 @@ class TestSciPy:
         )
         assert out.strip() == str([True] * 7)
 
+    @pytest.mark.needs("scipy")
+    @pytest.mark.slow
+    def test_array_api_mode_with_other_arrays(self):
+        """Arrays that SciPy made, and lists, do not count as another library."""
+        out = run(
+            """
+            import mxnp as np, numpy
+            from scipy import ndimage, signal
+            x = np.linspace(0.1, 3, 24).reshape(6, 4)
+            sos = signal.butter(2, 0.2, output="sos")
+            calls = [lambda x: signal.lfilter([1, 0.5], [1, -0.3], x),
+                     lambda x: signal.sosfilt(sos, x),
+                     lambda x: ndimage.convolve(x, ((1, 2), (3, 4)))]
+            print([type(call(x)) is np.ndarray for call in calls],
+                  [bool((call(x) == call(numpy.array(x))).all()) for call in calls])
+            for other in ("ab", numpy.array(["a"])):
+                try:
+                    signal.lfilter(other, [1.0], x)
+                except Exception as error:
+                    print(type(error).__name__, error)
+                try:
+                    signal.lfilter(other, [1.0], numpy.array(x))
+                except Exception as error:
+                    print(type(error).__name__, error)
+            """,
+            SCIPY_ARRAY_API="1",
+        )
+        first, *errors = out.splitlines()
+        assert first == str([True] * 3) + " " + str([True] * 3)
+        assert errors[::2] == errors[1::2]
+
 
 @pytest.mark.needs("pandas")
 @pytest.mark.slow
