@@ -33,6 +33,7 @@
 #include "python/packages/operators.h"
 #include "python/packages/owners.h"
 #include "python/packages/patching.h"
+#include "python/packages/slots.h"
 #include "python/profile/call_site.h"
 #include "python/profile/errstate.h"
 #include "python/profile/profile.h"
@@ -71,11 +72,7 @@ static PyObject *set_types(PyObject *module, PyObject *args)
     if (layout_is_known()) {
         struct type_struct *type = (struct type_struct *)array, *base = (void *)type->base;
         ((struct type_struct *)ufunc)->flags |= HAS_VECTORCALL;
-        /* Python takes __getitem__ for a method of mappings, and would call it by name. */
-        type->as_sequence[SEQUENCE_ITEM] = base->as_sequence[SEQUENCE_ITEM];
-        /* Python cannot tell concatenation from addition either.  NumPy's raises an error. */
-        type->as_sequence[SEQUENCE_CONCAT] = PyType_GetSlot(np_array, Py_sq_concat);
-        type->as_sequence[SEQUENCE_INPLACE_CONCAT] = NULL;
+        slots_set_sequence();
         /* The class has no members of its own that Python would have to free. */
         type->dealloc = base->dealloc;
         /* Python looks methods up faster if their class cannot change. */

@@ -439,10 +439,10 @@ def _set_checks(watcher: Watcher | None) -> None:
 def _uninstall() -> None:
     """Remove the hooks, so that Python calls the slots in C directly again."""
     Function.__call__ = _call  # type: ignore[method-assign]
-    set_intercepted(False)
     placing.call_divider = _call_divider
     for name in (*_SLOTS, *_PROTOCOLS):
         delattr(ndarray, name)
+    set_intercepted(False)  # restores slots of the classes, too
 
 
 _call = vars(Function)["__call__"]

@@ -883,3 +883,5 @@ def test_calls_are_as_fast_after_verification() -> None:
         pass
     for each in (Function, _bridge.Method, mxnp.ufunc):
         assert each.__flags__ & HAS_VECTORCALL
+    with pytest.raises(TypeError, match="Concatenation operation is not implemented"):
+        operator.concat(mxnp.ones(3), mxnp.ones(3))

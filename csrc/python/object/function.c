@@ -17,6 +17,7 @@
 #include "python/object/hooks.h"
 #include "python/packages/disguise.h"
 #include "python/packages/layout.h"
+#include "python/packages/slots.h"
 #include "python/profile/profile.h"
 #include "python/profile/traceback.h"
 #include "python/record/call.h"
@@ -54,6 +55,7 @@ static PyObject *set_intercepted(PyObject *module, PyObject *flag)
         restore_vectorcall(function_type);
         restore_vectorcall(member_type);
         restore_vectorcall(ufunc_type);
+        slots_set_sequence(); /* they change when methods are set and deleted */
     }
     Py_RETURN_NONE;
 }

@@ -292,3 +292,18 @@ void slot_patch_call(PyTypeObject *class)
     if (thunk)
         type->call = thunk;
 }
+
+/* -- Slots of the array class --------------------------------------------------------- */
+
+void slots_set_sequence(void)
+{
+    const struct type_struct *type = (struct type_struct *)array_type;
+    const struct type_struct *base = (const void *)type->base;
+    if (!layout_is_known())
+        return;
+    /* Python takes __getitem__ for a method of mappings, and would call it by name. */
+    type->as_sequence[SEQUENCE_ITEM] = base->as_sequence[SEQUENCE_ITEM];
+    /* Python cannot tell concatenation from addition either.  NumPy's raises an error. */
+    type->as_sequence[SEQUENCE_CONCAT] = PyType_GetSlot(np_array_type, Py_sq_concat);
+    type->as_sequence[SEQUENCE_INPLACE_CONCAT] = NULL;
+}

@@ -16,3 +16,7 @@ int slot_replace(PyTypeObject *class, void *original, void *replacement);
 
 /* Patch the function that calls objects; it cannot fail. */
 void slot_patch_call(PyTypeObject *type);
+
+/* Set the slots of the array class that Python would derive from methods in another way than
+ * NumPy's class has them. */
+void slots_set_sequence(void);
