@@ -129,10 +129,22 @@ ENDS: dict[str, tuple[bool, Any, Callable[[Any, Any], Any]]] = {
 }
 
 
+@pytest.fixture(params=["alone", "beside a failure"])
+def failed(request: pytest.FixtureRequest) -> Any:
+    """Return None, or an array whose indices were out of bounds."""
+    if request.param == "alone":
+        return None
+    x = mxnp.arange(300_000)
+    result = x[x * 2]
+    with pytest.raises(IndexError):
+        mxnp.synchronize()
+    return result
+
+
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("at", [0, GLANCE - 1, GLANCE, None])
 def test_first_elements_of_large_arrays_decide(
-    name: str, at: int | None, monkeypatch: pytest.MonkeyPatch
+    name: str, at: int | None, failed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decides, function, call = ENDS[name]
     asked = []
@@ -151,3 +163,6 @@ def test_first_elements_of_large_arrays_decide(
     assert type(found) is type(expected)
     assert found == expected
     assert bool(asked) == (at is None or at >= GLANCE)
+    if failed is not None:
+        with pytest.raises(IndexError):
+            failed.sum()
