@@ -130,3 +130,38 @@ def test_memory_that_a_package_keeps(evaluate):
     assert (y.tolist(), z.tolist()) == ([1.0] * 3, [6.0] * 3)
     kept[:] = 0
     _bridge.set_threshold(before)
+
+
+SCALARS = [
+    kind
+    for kind in dict.fromkeys(numpy.sctypeDict.values())
+    if issubclass(kind, numpy.number | numpy.bool) and kind is not numpy.timedelta64
+]
+
+
+@pytest.mark.parametrize("kind", SCALARS, ids=lambda kind: kind.__name__)
+def test_classes_of_scalars_return_arrays_of_arrays(evaluate, kind):
+    """The argument itself, if it has the dtype."""
+    for size in (3, 300_000):
+        x = mxnp.ones(size, kind)
+        for names, cls in (PROGRAM, mxnp.ndarray), (PACKAGE, numpy.ndarray):
+            made = evaluate("kind([1, 0])", names, kind=kind)
+            assert type(made) is cls
+            assert made.tolist() == kind([1, 0]).tolist()
+            other = mxnp.ones(size, "i2" if kind is numpy.int8 else "i1")
+            made = evaluate("kind(x * 2)", names, kind=kind, x=other)
+            assert (type(made), made.dtype) == (cls, kind)
+            assert (made == kind(2)).all()
+            assert type(evaluate("kind(1)", names, kind=kind)) is kind
+        assert evaluate("kind(x)", kind=kind, x=x) is x
+        assert type(evaluate("kind(x[0])", kind=kind, x=x)) is kind
+
+
+class Angle(numpy.float64):
+    """A class of the program that derives from one of NumPy's scalars."""
+
+
+def test_classes_that_derive_from_scalars():
+    assert type(Angle(mxnp.float64(2))) is type(Angle.__new__(Angle, 1.5)) is Angle
+    assert type(numpy.float64(mxnp.array(3.0))) is numpy.float64
+    assert isinstance(Angle("3") + 1, numpy.float64)
