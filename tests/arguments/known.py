@@ -133,18 +133,6 @@ DIFFERENT = [
         "large",
     ),
     Known(
-        r"nan(var|std)\(.*(correction|ddof)=(\w+\.array)?([\[(]|\w+\[[^\]]*:0\])",
-        "a result without elements has other strides",
-        "np.nanvar(f1, correction=[])",
-        "large",
-    ),
-    Known(
-        r"nanvar\(.*ddof=\w+\d\b",
-        "NumPy's class float64 returns an array of NumPy itself, and a view of one of mxnp",
-        "np.nanvar(f1, ddof=q1)",
-        "large",
-    ),
-    Known(
         r"(linalg\.qr|fft\.\w+|fix)\(.*Sub",
         "subclasses pass through Python code of mxnp, whose line NumPy's warning names",
         "np.linalg.qr(f2.view(Sub), mode='f')",
