@@ -122,19 +122,6 @@ def tree_workers(names: str) -> Callable[..., Any]:
 # -- Interpolation ---------------------------------------------------------------------
 
 
-def coefficients(entry: Entry, x: Any, y: Any, *args: Any) -> Any:
-    """Divide the values of radial functions and monomials along their arguments."""
-    powers = args[2]
-    if not all(map(is_plain, (x, y, powers))):
-        return NotImplemented
-    out = numpy.empty((len(x), len(y) + len(powers)))
-
-    def compute(part: slice) -> None:
-        out[part] = entry.function(x[part], y, *args)
-
-    return out if entry.run(compute, len(x), out.size) else NotImplemented
-
-
 def linear(entry: Entry, x: Any, xp: Any, fp: Any, *sides: Any) -> Any:
     """
     Divide `numpy.interp` along the places at which it is evaluated.

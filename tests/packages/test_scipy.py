@@ -490,19 +490,6 @@ def matrix_product(draw):
     return a.__matmul__, [draw.array(other, draw.one("f8", "f4", "i8"))], {}
 
 
-def radial_functions(draw):
-    m = int(draw.r.integers(1, 4))
-    points, at = draw.array((20, m)), draw.array((int(draw.r.integers(1, 60)), m))
-    values = draw.array(draw.one((20,), (20, 2)), draw.one("f8", "c16"))
-    kernel = draw.one("thin_plate_spline", "linear", "cubic", "quintic", "gaussian",
-                      "multiquadric", "inverse_quadratic")  # fmt: skip
-    function = interpolate.RBFInterpolator(
-        points, values, kernel=kernel, epsilon=0.7, degree=2,
-        neighbors=draw.one(None, None, 15), smoothing=0.1,
-    )  # fmt: skip
-    return function, [at], {}
-
-
 def neighbours(draw):
     m = int(draw.r.integers(1, 5))
     points, at = draw.array((30, m)), draw.array((*draw.shape(2), m))
@@ -541,7 +528,6 @@ CALLS = {
     "_medfilt2d": window,
     "csr_matvec": matrix_product,
     "cKDTree.query cKDTree.query_ball_point": neighbours,
-    "_build_evaluation_coefficients": radial_functions,
     "interp": interpolation,
     "c2c dct": transform,
 }
