@@ -223,10 +223,11 @@ def _adapt_scipy_namespaces(module: Any) -> None:
     original = module.array_namespace
     if original.__module__ != module.__name__:
         return  # it is from another module, which is adapted
+    is_on = getattr(module, "SCIPY_ARRAY_API", True)
 
     @functools.wraps(original)
     def array_namespace(*arrays: Any) -> Any:
-        if any(type(x) is ndarray for x in arrays):
+        if is_on and any(type(x) is ndarray for x in arrays):
             arrays = tuple(x for x in arrays if not _is_numeric(x))
         return original(*arrays)
 

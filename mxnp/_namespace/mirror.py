@@ -13,8 +13,8 @@ import inspect
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from _thread import RLock
+from collections.abc import Callable
 from functools import partial
 from importlib.machinery import ModuleSpec
 from typing import Any
@@ -123,32 +123,55 @@ def keep_modules() -> None:
     _own_modules.update((name, sys.modules[name]) for name in names)
 
 
-@contextmanager
-def _own_modules_in_place() -> Iterator[None]:
-    """Put back modules of mxnp that a program has removed or replaced, for a block.
+class _InPlace:
+    """Modules of mxnp that a program has removed or replaced are put back for a block.
 
-    Without the package, a module in it cannot be imported.
+    Without the package, a module in it cannot be imported. The last of several threads
+    removes them.
     """
-    missing = {}
-    found = map(sys.modules.get, _own_modules)
-    if not all(map(operator.is_, found, _own_modules.values())):
-        missing = {n: m for n, m in _own_modules.items() if sys.modules.get(n) is not m}
-    others = {name: sys.modules[name] for name in missing if name in sys.modules}
-    sys.modules.update(missing)
-    n_modules = len(sys.modules)
-    try:
-        yield
-        if len(sys.modules) > n_modules:
-            keep_modules()
-    finally:
-        for name in missing:
-            del sys.modules[name]
-        sys.modules.update(others)
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.n_inside = self.n_modules = 0
+        self.missing: dict[str, types.ModuleType] = {}
+        self.others: dict[str, types.ModuleType] = {}
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.n_inside == 0:
+                found = map(sys.modules.get, _own_modules)
+                if not all(map(operator.is_, found, _own_modules.values())):
+                    self.put_back()
+                self.n_modules = len(sys.modules)
+            self.n_inside += 1
+
+    def put_back(self) -> None:
+        """Put the missing modules back, and keep those that have their names."""
+        for name, module in _own_modules.items():
+            if sys.modules.get(name) is not module:
+                self.missing[name] = module
+                if name in sys.modules:
+                    self.others[name] = sys.modules[name]
+        sys.modules.update(self.missing)
+
+    def __exit__(self, *exception: object) -> None:
+        with self.lock:
+            if exception[0] is None and len(sys.modules) > self.n_modules:
+                keep_modules()
+            self.n_inside -= 1
+            if self.n_inside == 0 and self.missing:
+                for name in self.missing:
+                    sys.modules.pop(name, None)
+                sys.modules.update(self.others)
+                self.missing, self.others = {}, {}
+
+
+_in_place = _InPlace()
 
 
 def _attach(counterpart: Function, row: str) -> None:
     """Add the ways of its row, whose modules are imported at the first use."""
-    with _own_modules_in_place():
+    with _in_place:
         from .ways import attach
 
         attach(counterpart, row)
@@ -238,7 +261,7 @@ def _mirror_of(module: types.ModuleType) -> types.ModuleType:
     """Return the mirror of a public module of NumPy, or any other module unchanged."""
     if not _is_public(module.__name__):
         return module
-    with _own_modules_in_place():
+    with _in_place:
         return importlib.import_module(_mirrored_name(module.__name__))
 
 
@@ -279,7 +302,7 @@ def populate(
 
 
 def _load_from(module: str, name: str) -> Any:
-    with _own_modules_in_place():
+    with _in_place:
         return getattr(importlib.import_module(module), name)
 
 

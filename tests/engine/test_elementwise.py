@@ -11,6 +11,7 @@ import functools
 import itertools
 import operator
 import types
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -1012,3 +1013,54 @@ def test_results_that_numpy_writes_into_an_operand(
         return eval(text, names | {"f": lambda x: x.copy(order="F")})
     except TypeError as error:
         return str(error)
+
+
+def _kept(xp: Library, a: Any, view: Callable[[Any], Any]) -> Any:
+    """Return a temporary array whose memory other code uses, and keeps."""
+    _kept.others = view(a)  # type: ignore[attr-defined]
+    return a
+
+
+OWNERS: dict[str, Callable[[Library, Any, Any], Any]] = {
+    "a buffer": lambda xp, a, memory: xp.ndarray(a.shape, buffer=memory),
+    "a buffer that is converted": lambda xp, a, memory: xp.asarray(
+        memoryview(memory).cast("d", a.shape)
+    ),
+    "an array from a buffer": lambda xp, a, memory: xp.frombuffer(memory).reshape(
+        a.shape
+    ),
+    "an array with its strides": lambda xp, a, memory: xp.lib.stride_tricks.as_strided(
+        a, a.shape, a.strides
+    ),
+    "DLPack": lambda xp, a, memory: xp.from_dlpack(a),
+    "an interface": lambda xp, a, memory: xp.asarray(
+        types.SimpleNamespace(__array_interface__=a.__array_interface__, owner=a)
+    ),
+    "its memory": lambda xp, a, memory: _kept(xp, a * 1, lambda a: a.data),
+    "its export": lambda xp, a, memory: _kept(xp, a * 1, xp.from_dlpack),
+    "an array around it": lambda xp, a, memory: _kept(
+        xp, a * 1, lambda a: xp.ndarray(a.shape, a.dtype, a)
+    ),
+    "ctypes": lambda xp, a, memory: _kept(xp, a * 1, xp.ctypeslib.as_ctypes),
+    "a weak reference": lambda xp, a, memory: _kept(xp, a * 1, weakref.ref),
+}
+
+
+@pytest.mark.parametrize("is_left", [True, False])
+@pytest.mark.parametrize("owner", OWNERS)
+def test_operands_that_others_use_are_not_written(
+    xp: Library, owner: str, is_left: bool
+) -> Any:
+    a = xp.arange(MIN_ELIDED_BYTES / 8).reshape(128, -1) % 5
+    other, memory = a.copy(order="F"), bytearray(MIN_ELIDED_BYTES)
+    make = OWNERS[owner]
+    waits = a + 1  # so the array is read by an operation that waits
+    result = make(xp, a, memory) + other if is_left else other + make(xp, a, memory)
+    other += waits
+    kept = getattr(_kept, "others", None)
+    if isinstance(kept, memoryview | xp.ndarray):
+        kept = xp.array(kept)
+    else:
+        kept = None if isinstance(kept, weakref.ref) or kept is None else [*kept[3]]
+    _kept.others = None  # type: ignore[attr-defined]
+    return result, a, other, bytes(memory), kept

@@ -44,11 +44,16 @@ static bool may_elide(PyObject *callee, int argument)
     return !expression_is_open() || caller_temporaries(callee) >> argument & 1;
 }
 
+/* Check whether other code uses the memory of an array, but for its NumPy array. */
+static bool is_shared(const struct array *array)
+{
+    return array->base || array->n_holds > 0 || array->is_lent;
+}
+
 static struct mx_buffer *elide_lend(PyObject *a)
 {
     const struct array *array = as_array(a);
-    if (array->base || array->is_exported || array->n_holds > 0 || array->is_address_taken ||
-        array->is_lent)
+    if (is_shared(array) || array->is_exported || array->is_address_taken)
         return NULL;
     struct mx_buffer *buffer = memory_of(array->unprepared);
     if (buffer)
@@ -84,14 +89,22 @@ struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n)
 
 #define MIN_ELIDED_BYTES (256 * 1024) /* NumPy's NPY_MIN_ELIDE_BYTES */
 
+/* Check whether other code may hold the NumPy array.  The queue does while it uses the array.
+ */
+static bool is_held(PyObject *x)
+{
+    const struct array *array = as_array(x);
+    return array->is_exported || (!queue_uses(x) && Py_REFCNT(array->unprepared) > 1);
+}
+
 /* Check whether NumPy may write the result of an operator with another operand into x. */
 static bool takes_result(PyObject *x, PyObject *other)
 {
-    if (!is_array(x) || !is_temporary(x) || as_array(x)->base)
+    if (!is_array(x) || !is_temporary(x) || is_shared(as_array(x)) || is_held(x))
         return false;
     const PyArrayObject *to = np_array_of(x), *from = np_array_in(other);
     if (!PyArray_ISNUMBER(to) || !PyArray_ISWRITEABLE(to) ||
-        PyArray_NBYTES(to) < MIN_ELIDED_BYTES)
+        !PyArray_CHKFLAGS(to, NPY_ARRAY_OWNDATA) || PyArray_NBYTES(to) < MIN_ELIDED_BYTES)
         return false;
     if (!from && !PyComplex_Check(other) && !PyArray_IsScalar(other, CFloat))
         return false;

@@ -27,10 +27,7 @@ static inline bool queue_computes(PyObject *a)
 }
 
 /* Check whether the elements can be read and written without waiting. */
-static inline bool queue_is_free(PyObject *a)
-{
-    return queue_is_idle() || !queue_uses(a);
-}
+static inline bool queue_is_free(PyObject *a) { return queue_is_idle() || !queue_uses(a); }
 
 /* Run everything that is recorded.  Return 0, or -1 with an exception set. */
 int queue_flush(void);
