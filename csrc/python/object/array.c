@@ -222,6 +222,26 @@ static int compute_or_record(int op, PyObject *const *inputs, int nin, PyObject 
     return status != 0 ? status : call_ufunc(NULL, op, inputs, nin, NULL, 1, result);
 }
 
+static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
+{
+    PyObject *result, *inputs[] = {a, b};
+    if (how.op == MX_OP_multiply && elide_exchanges(a, b))
+        return call_binary(how, b, a);
+    if (is_for_queue(how.op, a, b) && compute_or_record(how.op, inputs, 2, &result) != 0)
+        return result;
+    if (how.op == MX_NO_OP && call_matmul(a, b, &result))
+        return result;
+    if (prepare_operands(a, b) < 0)
+        return NULL;
+    /* NumPy releases the lock of the interpreter for large products. */
+    if (how.op == MX_NO_OP ? !has_large(a, b) && products_matmul(a, b, &result)
+                           : elementwise_call(how.op, inputs, 2, &result))
+        return result;
+    if (is_subclass(a) || is_subclass(b))
+        how.slot = how.call;
+    return adopt_fresh(call_slot(&how, a, b));
+}
+
 /* An in-place operator returns the array itself if NumPy returns its NumPy array. */
 static PyObject *keep_identity(PyObject *a, PyObject *result)
 {
@@ -250,29 +270,6 @@ static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
         return PyNumber_Add(a, b);
     }
     return keep_identity(a, result);
-}
-
-static PyObject *call_binary(struct operation how, struct operation inplace, PyObject *a,
-                             PyObject *b)
-{
-    PyObject *result, *inputs[] = {a, b}, *into = elide_into(how.op, a, b);
-    if (into)
-        return call_inplace(inplace, into, into == a ? b : a);
-    if (how.op == MX_OP_multiply && elide_exchanges(a, b))
-        return call_binary(how, inplace, b, a);
-    if (is_for_queue(how.op, a, b) && compute_or_record(how.op, inputs, 2, &result) != 0)
-        return result;
-    if (how.op == MX_NO_OP && call_matmul(a, b, &result))
-        return result;
-    if (prepare_operands(a, b) < 0)
-        return NULL;
-    /* NumPy releases the lock of the interpreter for large products. */
-    if (how.op == MX_NO_OP ? !has_large(a, b) && products_matmul(a, b, &result)
-                           : elementwise_call(how.op, inputs, 2, &result))
-        return result;
-    if (is_subclass(a) || is_subclass(b))
-        how.slot = how.call;
-    return adopt_fresh(call_slot(&how, a, b));
 }
 
 static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
@@ -312,20 +309,21 @@ static inline PyObject *as_operands(PyObject *a, PyObject *b, PyObject *result)
     }
 #define OPERATOR(op, slot, call, reflected) \
     ((struct operation){op, numpy_slots.slot, call, "__" #reflected "__"})
-#define INPLACE(op, name, Name, reflected) \
-    OPERATOR(op, inplace_##name, PyNumber_InPlace##Name, reflected)
-#define DEFINE_BINARY(name, Name, reflected, op)                                            \
-    static PyObject *array_##name(PyObject *a, PyObject *b)                                 \
-    {                                                                                       \
-        struct operation how = OPERATOR(op, name, PyNumber_##Name, reflected);              \
-        RETURN_COUNTED(                                                                     \
-            SPAN_OPERATION, name_of(op), a, b,                                              \
-            as_operands(a, b, call_binary(how, INPLACE(op, name, Name, reflected), a, b))); \
-    }                                                                                       \
-    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)                         \
-    {                                                                                       \
-        RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b,                                   \
-                       call_inplace(INPLACE(op, name, Name, reflected), a, b));             \
+#define DEFINE_BINARY(name, Name, reflected, op)                                    \
+    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)                 \
+    {                                                                               \
+        struct operation how =                                                      \
+            OPERATOR(op, inplace_##name, PyNumber_InPlace##Name, reflected);        \
+        RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b, call_inplace(how, a, b)); \
+    }                                                                               \
+    static PyObject *array_##name(PyObject *a, PyObject *b)                         \
+    {                                                                               \
+        struct operation how = OPERATOR(op, name, PyNumber_##Name, reflected);      \
+        PyObject *into = elide_into(op, a, b);                                      \
+        if (into)                                                                   \
+            return array_inplace_##name(into, into == a ? b : a);                   \
+        RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b,                           \
+                       as_operands(a, b, call_binary(how, a, b)));                  \
     }
 UNARY_OPERATORS(DEFINE_UNARY)
 BINARY_OPERATORS(DEFINE_BINARY)
