@@ -138,24 +138,26 @@ static bool has_numpys_order(const struct reduction *r)
 
 /* Check whether it is a sum or product of float16, in float32, that has to have NumPy's bits.
  */
-static bool is_of_halves(const struct reduction *r, int result_number)
+static bool is_of_halves(const struct reduction *r, int result)
 {
-    return dtype_row(result_number) == ROW_float16 && r->row == ROW_float32 &&
-           is_ordered(r, MX_REDUCE) && !settings_use_gpu();
+    return result == ROW_float16 && r->row == ROW_float32 && is_ordered(r, MX_REDUCE) &&
+           !settings_use_gpu();
 }
 
-/* Read it again as NumPy computes it: see cpu/plan/order.h.  Return 1, 0 or -1. */
-static int read_halves(struct reduction *r, PyObject *a)
+/* Choose the dtype in which NumPy computes it: see cpu/plan/order.h.  Return 1, 0 or -1. */
+static int choose_dtype(struct reduction *r)
 {
     enum mx_order order = order_of(r, ROW_float16);
     if (r->input.code != ROW_float16 || order == MX_ANY_ORDER || is_repeated(&r->input))
         return 0;
     if (order != MX_ROW_BY_ROW)
         return 1;
-    int status = read_reduction(r, r->op, a, dtype_type_number(ROW_float16));
-    if (status > 0)
-        r->loop = &signature_between(r->op, r->row)->loop;
-    return status;
+    const struct signature *signature = signature_between(r->op, ROW_float16);
+    if (!signature)
+        return PyErr_Occurred() ? -1 : 0;
+    r->row = r->result = ROW_float16;
+    r->loop = &signature->loop;
+    return 1;
 }
 
 /* Record it into `out`, with these strides along the axes of the input.  Return 1, 0 or -1. */
@@ -246,22 +248,21 @@ static PyObject *reduction_reduce(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "iOIpOii|O", &op, &a, &r.axes, &keeps_axes, &initial,
                           &type_number, &result_number, &to))
         return NULL;
-    int status = read_reduction(&r, op, a, type_number);
+    int status = read_reduction(&r, op, a, type_number), result = dtype_row(result_number);
+    r.begins_with_zero &= initial == Py_None;
     npy_intp n = 1;
     for (int i = 0; i < r.shape.ndim; i++)
         n *= r.axes >> i & 1 ? r.shape.dims[i] : 1;
     if (status > 0 && (n == 1 || source_is_value(&r.input) || stops_early(&r, op)))
         status = 0; /* NumPy is faster */
     if (status > 0)
-        status = is_of_halves(&r, result_number) ? read_halves(&r, a) : !has_numpys_order(&r);
-    r.begins_with_zero &= initial == Py_None;
+        status = is_of_halves(&r, result) ? choose_dtype(&r) : !has_numpys_order(&r);
     if (status > 0) {
         axes_order(&r.input, 1, &r.shape, order);
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
     }
     if (status > 0)
         status = reduction_record(&r, MX_REDUCE, 0, out, strides);
-    int result = dtype_row(result_number);
     if (status > 0 && result != r.row) {
         PyObject *total = out;
         out = record_cast(total, result, "reduce", r.fpe_mask);
