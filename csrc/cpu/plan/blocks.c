@@ -293,18 +293,23 @@ static bool is_bool_with_gaps(const struct mx_access *access)
     return access->is_stored && access->itemsize == 1 && access->stride != 1;
 }
 
+/* Returns whether an access is this operand of a call of an operation. */
+static bool is_operand_of(const struct mx_program *program, int access, int op, int operand)
+{
+    for (int c = 0; c < program->n_calls; c++)
+        if (program->calls[c].instruction->op == op &&
+            program->calls[c].accesses[operand] == access)
+            return true;
+    return false;
+}
+
 /* Returns whether an access is an output of negative with gaps.  NumPy's loop reads an input
  * with gaps of some widths as if it had none unless the output has none: in NumPy 2.4 and 2.5,
  * numpy.negative(x[:, 0], out=y[:, 0]) of float32 arrays of four columns is -x[0]. */
 static bool is_negated_with_gaps(const struct mx_program *program, int access)
 {
-    if (program->accesses[access].stride == program->accesses[access].itemsize)
-        return false;
-    for (int c = 0; c < program->n_calls; c++)
-        if (program->calls[c].instruction->op == MX_OP_negative &&
-            program->calls[c].accesses[1] == access)
-            return true;
-    return false;
+    return program->accesses[access].stride != program->accesses[access].itemsize &&
+           is_operand_of(program, access, MX_OP_negative, 1);
 }
 
 /* Returns whether only reductions use an access.  They go through the rows of a block
@@ -331,13 +336,8 @@ static bool has_adjacent_columns(const struct mx_program *program,
 static bool is_reversed(const struct mx_program *program, int access)
 {
     const struct mx_access *input = &program->accesses[access];
-    if (input->is_stored || input->stride != -input->itemsize || input->itemsize > 4)
-        return false;
-    for (int c = 0; c < program->n_calls; c++)
-        if (program->calls[c].instruction->op == MX_COPY &&
-            program->calls[c].accesses[0] == access)
-            return false;
-    return true;
+    return !input->is_stored && input->stride == -input->itemsize && input->itemsize <= 4 &&
+           !is_operand_of(program, access, MX_COPY, 0);
 }
 
 static void choose_access_kinds(struct mx_program *program)
