@@ -147,12 +147,11 @@ class _InPlace:
 
     def put_back(self) -> None:
         """Put the missing modules back, and keep those that have their names."""
-        for name, module in _own_modules.items():
-            if sys.modules.get(name) is not module:
-                self.missing[name] = module
-                if name in sys.modules:
-                    self.others[name] = sys.modules[name]
-        sys.modules.update(self.missing)
+        loaded = sys.modules
+        missing = {n: m for n, m in _own_modules.items() if loaded.get(n) is not m}
+        self.others = {name: loaded[name] for name in missing if name in loaded}
+        self.missing = missing
+        loaded.update(missing)
 
     def __exit__(self, *exception: object) -> None:
         with self.lock:
