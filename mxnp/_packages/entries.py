@@ -13,7 +13,6 @@ from mxnp import _bridge
 from mxnp._engine.core import get_num_threads
 from mxnp._engine.threads import cut, run_beside, run_pieces, strict_errstate
 
-FRAMES = 24  # more than a divided call needs
 _MOST = 2  # grains, which take some milliseconds, until an interrupt is noticed
 LONG_PART = 16  # grains of a part that an interrupt does not wait for
 _LONG = 32  # grains of a call that is left after an interrupt, which take 5 to 25 ms
@@ -21,12 +20,6 @@ _LONG = 32  # grains of a call that is left after an interrupt, which take 5 to 
 
 class FinalError(Exception):
     """An error that the program gets: the function is not called for whole arrays."""
-
-
-def descend(frames: int) -> None:
-    """Raise a RecursionError if so many more frames would exceed the limit."""
-    if frames:
-        descend(frames - 1)
 
 
 class Entry(NamedTuple):

@@ -11,13 +11,21 @@ import numpy
 from mxnp import _bridge
 from mxnp._interop.adapters import when_imported
 
-from .entries import FRAMES, Entry, FinalError, count_threads, descend
+from .entries import Entry, FinalError, count_threads
 from .table import GRAINS, NOT_DIVIDED, ROWS, Row
+
+_FRAMES = 24  # more than a divided call needs
 
 
 def call_divider(row: Row, entry: Entry, *args: Any, **kwargs: Any) -> Any:
     """Divide a call. While calls are verified, another function stands for this one."""
     return row.divide(entry, *args, **kwargs)
+
+
+def _descend(frames: int) -> None:
+    """Raise a RecursionError if so many more frames would exceed the limit."""
+    if frames:
+        _descend(frames - 1)
 
 
 def _was_raised_in(module: str, error: BaseException) -> bool:
@@ -35,7 +43,7 @@ def _divider(row: Row, entry: Entry) -> Callable[..., Any]:
     def divided(*args: Any, **kwargs: Any) -> Any:
         if count_threads() < 2:
             return NotImplemented
-        descend(FRAMES)
+        _descend(_FRAMES)
         try:
             return call_divider(row, entry, *args, **kwargs)
         except FinalError as failed:
@@ -43,7 +51,7 @@ def _divider(row: Row, entry: Entry) -> Callable[..., Any]:
         except Exception as error:
             if not _was_raised_in(row.module, error):
                 raise
-            return NotImplemented  # so that the traceback is that of the function
+            return NotImplemented  # SciPy raises it again, in its own frames
 
     divided.__name__ = divided.__qualname__ = entry.name
     return divided

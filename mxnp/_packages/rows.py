@@ -82,7 +82,7 @@ def workers(place: int) -> Callable[..., Any]:
 
 def _has_finite_distances(tree: Any, x: Any, p: float) -> bool:
     """
-    Check that no distance between points and those of a tree can overflow.
+    Check that the distances between points and those of a tree are finite.
 
     SciPy raises an exception then, and its threads lose it.
     """

@@ -898,8 +898,8 @@ def python_handles_interrupts():
 
 def test_an_interrupt_ends_a_call(threads, monkeypatch, python_handles_interrupts):
     with monkeypatch.context() as m:
-        m.setattr(placing, "FRAMES", signals.SIGINT)
-        m.setattr(placing, "descend", signals.raise_signal)
+        m.setattr(placing, "_FRAMES", signals.SIGINT)
+        m.setattr(placing, "_descend", signals.raise_signal)
         with pytest.raises(KeyboardInterrupt):
             ndimage.gaussian_filter(IMAGE, 2)
     assert threads.compare(ndimage.gaussian_filter, IMAGE, 2)
