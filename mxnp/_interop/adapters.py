@@ -221,13 +221,13 @@ def _adapt_scipy_namespaces(module: Any) -> None:
     With SCIPY_ARRAY_API=1 it refuses arrays of two namespaces.
     """
     original = module.array_namespace
-    if original.__module__ != module.__name__:
-        return  # it is from another module, which is adapted
-    is_on = getattr(module, "SCIPY_ARRAY_API", True)
+    is_here = original.__module__ == module.__name__  # or in a module that is adapted
+    if not is_here or not getattr(module, "SCIPY_ARRAY_API", True):
+        return
 
     @functools.wraps(original)
     def array_namespace(*arrays: Any) -> Any:
-        if is_on and any(type(x) is ndarray for x in arrays):
+        if any(type(x) is ndarray for x in arrays):
             arrays = tuple(x for x in arrays if not _is_numeric(x))
         return original(*arrays)
 
