@@ -309,7 +309,10 @@ def test_names_of_functions_are_found():
     names = FUNCTION.findall(
         (CSRC / "python/packages/slots.c").read_text(encoding="utf-8")
     )
-    assert names[:3] == ["slot_replace", "slot_patch", "slot_patch_new"]
+    assert names == [
+        *("slot_replace", "slot_patch", "slot_patch_new", "slot_patch_call"),
+        "slots_set_sequence",
+    ]
     header = (CSRC / "python/profile/call_site.h").read_text(encoding="utf-8")
     assert {"call_site_new", "call_site_free"} <= {*FUNCTION.findall(header)}
 
