@@ -4,11 +4,10 @@ Time whole programs, with NumPy and with mxnp in turn.
 Usage: ``python -m tests.programs [--rounds N] [--table FILE] [NAME ...]``, or
 ``python -m tests.programs --scripts tests/programs/ordinary/*.py``.
 
-Without ``--scripts`` the programs use packages of other people. pip downloads the
-packages, which are written in Python alone, to a temporary folder that is no folder of
-installed packages. Under ``python -m mxnp`` their code is therefore a part of the
-program, and its NumPy is mxnp. Packages that they need have to be installed: see the
-extra ``programs``. The programs of ``scripts`` print a result, which must be the same.
+Without ``--scripts`` the programs use packages of other people, which are written in
+Python alone. pip downloads these to a temporary folder, not to that of the installed
+packages. Under ``python -m mxnp`` their code is therefore a part of the program, and its
+NumPy is mxnp. Packages that they need have to be installed: see the extra ``programs``. The programs of ``scripts`` print a result, which must be the same.
 
 With ``--scripts`` they are short scripts as users write them, with the packages that are
 installed, in an environment into which mxnp is installed. The table has the least times

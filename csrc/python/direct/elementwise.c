@@ -336,8 +336,8 @@ static bool elementwise_compute(const struct operation *operation, char *out,
     return !mx_conditions_met();
 }
 
-/* Report the conditions that a loop met, as NumPy does after its loop.  They remain set, so
- * that a ufunc of Python's functions reports those of the last of them too.  Return 1, or -1 if
+/* Report the conditions that a loop met, as NumPy does after its loop.  They remain set: a
+ * ufunc that calls Python functions reports those of its last call as well.  Return 1, or -1 if
  * NumPy turns one into an exception. */
 static int report_conditions(const struct operation *operation)
 {
