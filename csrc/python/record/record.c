@@ -328,31 +328,25 @@ PyObject *record_result(int status, PyObject *out)
 
 /* -- A cast ------------------------------------------------------------------------ */
 
-PyObject *record_cast(PyObject *a, int row, const char *name, int fpe_mask)
+int record_cast(PyObject *a, PyObject *out, const char *name, int fpe_mask)
 {
     struct mx_instruction in;
     struct source from, to;
     struct shape shape = {0};
-    int order[MX_MAX_NDIM];
-    source_read_array(a, &from);
-    shape_broadcast(&shape, &from);
-    axes_sort(&from, order);
-    PyObject *out = record_new(row, &shape, order);
-    struct call_site *site = out ? call_site_new() : NULL;
+    struct call_site *site = call_site_new();
     if (!site)
-        goto failed;
+        return -1;
+    source_read_array(a, &from);
     source_read_array(out, &to);
-    struct mx_loop loop = {.function = core->mx_cast_loop(from.code, row)};
+    shape_broadcast(&shape, &from);
+    struct mx_loop loop = {.function = core->mx_cast_loop(from.code, to.code)};
     record_begin(&in, &loop, MX_COPY, name, 1, 1, &shape, fpe_mask);
     record_view(&in.operands[0], &from, &shape, site);
     record_view(&in.operands[1], &to, &shape, site);
     int64_t sequence = record_append(&in, site);
     if (sequence < 0)
-        goto failed;
+        return -1;
     record_mark(&from, sequence, false);
     record_mark(&to, sequence, true);
-    return out;
-failed:
-    Py_XDECREF(out);
-    return NULL;
+    return 1;
 }

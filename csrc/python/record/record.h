@@ -66,9 +66,9 @@ bool record_can_write(const struct source *out, const struct shape *shape);
  * for NULL.  Return NULL with an exception set. */
 PyObject *record_new(int row, const struct shape *shape, const int *order);
 
-/* Record a cast of an array, and return a new reference to the result, or NULL with an
- * exception set. */
-PyObject *record_cast(PyObject *a, int row, const char *name, int fpe_mask);
+/* Record a cast of an array into another one of its shape.  Return 1, or -1 with an exception
+ * set. */
+int record_cast(PyObject *a, PyObject *out, const char *name, int fpe_mask);
 
 /* Return what a method of the module returns for a status of 1, 0 or -1: `out`, whose reference
  * it steals, NotImplemented, or NULL. */

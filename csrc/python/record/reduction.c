@@ -265,9 +265,10 @@ static PyObject *reduction_reduce(PyObject *module, PyObject *args)
         status = reduction_record(&r, MX_REDUCE, 0, out, strides);
     if (status > 0 && result != r.row) {
         PyObject *total = out;
-        out = record_cast(total, result, "reduce", r.fpe_mask);
+        r.result = result;
+        out = new_output(&r, keeps_axes, order, strides);
+        status = out ? record_cast(total, out, "reduce", r.fpe_mask) : -1;
         Py_DECREF(total);
-        status = out ? 1 : -1;
     }
     return write_result(add_initial(record_result(status, out), initial), to);
 }
