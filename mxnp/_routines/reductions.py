@@ -67,7 +67,22 @@ def can_hold_reduced(
     if out is None:
         return True
     axes, keeps_dims = find_axes(axis, a.ndim), bool(read_keepdims(keepdims))
-    return can_hold(out, find_reduced_shape(a.shape, axes, keeps_dims), dtype)
+    if not can_hold(out, find_reduced_shape(a.shape, axes, keeps_dims), dtype):
+        return False
+    return dtype.kind not in "fc" or prefers_gpu() or _has_order_of(a, axes, out)
+
+
+def _has_order_of(a: Any, axes: int, out: Any) -> bool:
+    """Return whether a reduced array has its axes in the order of the operand's.
+
+    NumPy goes through both at once. If their orders differ, it adds in one of its own.
+    """
+    kept = [i for i in range(a.ndim) if not axes >> i & 1]
+    places = kept if out.ndim == a.ndim else range(a.ndim)
+    steps = dict(zip(kept, (abs(out.strides[i]) for i in places), strict=False))
+    longer = [i for i in kept if a.shape[i] > 1]
+    ordered = [steps[i] for i in sorted(longer, key=lambda i: -abs(a.strides[i]))]
+    return ordered == sorted(ordered, reverse=True)
 
 
 def returns_number(a: Any, axis: Any, out: Any, keepdims: Any) -> bool:

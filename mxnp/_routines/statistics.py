@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,7 @@ _square, _sqrt = named(numpy.square), named(numpy.sqrt)
 _multiply, _rint = named(numpy.multiply), named(numpy.rint)
 
 _VARIANCE_PARAMETERS = "axis", "dtype", "out", "ddof", "keepdims"
+_EXACT_COUNTS = {"e": 2**11, "f": 2**24, "F": 0}  # for each number of a quotient
 _EXACT_POWERS = 22  # powers of ten to this one are floats
 SAMPLE = 1024  # elements whose mean is near that of all, which is a power of two
 
@@ -70,9 +72,10 @@ def divide_by_counts(total: Any, count: Any) -> Any:
             return NotImplemented
         return _divide(total, total.dtype.type(count), total)
     if type(count) in (int, float):
-        # NumPy divides by an int64, in float64 or complex128. Quotients of floats are
-        # the same in their own precision if that can represent the count.
-        is_wider = total.dtype == "c8" or (total.dtype == "f4" and count > 2**24)
+        # NumPy divides by a number of 64 bits, in float64 or complex128. Quotients of
+        # floats are the same in their own precision if that can represent the count.
+        most = _EXACT_COUNTS.get(total.dtype.char, math.inf)
+        is_wider = count > most or count != int(count)
         divisor = numpy.float64(count) if is_wider else float(count)
         return _divide(total, divisor, total) if count > 0 else NotImplemented
     if not bool((count > 0).all()):

@@ -594,6 +594,38 @@ def test_means_of_float16_in_an_array_overflow(axis: int | None, xp: Library) ->
         return x.mean(axis=axis, out=xp.zeros((1,) if axis == 0 else (), "f2"))
 
 
+@pytest.mark.parametrize("rows", [2**11, 2**11 + 1, 2**16])
+def test_means_in_float16(rows: int, xp: Library) -> Any:
+    """float16 cannot represent an odd count of more than 11 bits, nor 65,536."""
+    x = xp.linspace(-1, 3, rows * 70).reshape(70, rows).T.astype("f2")
+    with numpy.errstate(over="ignore"):
+        results = [x.mean(axis=0, dtype="f2"), (x * 40).mean(axis=0, dtype="f2")]
+        return [*results, x.mean(axis=0, dtype="f2", keepdims=True)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", *DTYPES])
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "std"])
+def test_outputs_in_another_order(name: str, dtype: str, xp: Library) -> Any:
+    """NumPy goes through the operand and the output at once, in a common order."""
+    results = []
+    for shape, axes in [((96, 24, 130), (2, 1, 0)), ((65, 70, 66), (1, 0, 2))]:
+        x = xp.linspace(-1, 3, math.prod(shape)).reshape(shape).transpose(axes)
+        x = x.astype(dtype)
+        for axis, order in itertools.product(range(3), "CF"):
+            kept = x.shape[:axis] + x.shape[axis + 1 :]
+            out = xp.zeros(kept, x.dtype, order)
+            results.append(outcome(getattr(xp, name), x, axis, out=out))
+    return results
+
+
+@pytest.mark.parametrize("ddof", [0.3, 1.0, 2.5])
+def test_degrees_of_freedom_need_not_be_whole(ddof: float, xp: Library) -> Any:
+    """NumPy divides by them in float64, also if the array has another precision."""
+    x = xp.linspace(-1, 3, 2**18).astype("f4").reshape(-1, 64)
+    z = x + 1j * x[::-1]
+    return [[a.var(0, ddof=ddof), a.std(0, ddof=ddof)] for a in (x, z)]
+
+
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["cumsum", "cumprod", "maximum", "minimum"])
