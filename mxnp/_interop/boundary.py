@@ -120,8 +120,7 @@ def load() -> None:
         patch_method(numpy.ndarray, name)
     patch_array_classes()
     for kind in dict.fromkeys(numpy.sctypeDict.values()):
-        if issubclass(kind, numpy.number | numpy.bool):
-            patch_method(kind, "__new__")  # of an array it returns one
+        patch_method(kind, "__new__")  # of an array it returns one
     builtins.__build_class__ = patch_conversions(
         builtins.__build_class__, load, MixedSubclass, numpy, _function_of_mxnp
     )

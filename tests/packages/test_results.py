@@ -157,6 +157,18 @@ def test_classes_of_scalars_return_arrays_of_arrays(evaluate, kind):
         assert type(evaluate("kind(x[0])", kind=kind, x=x)) is kind
 
 
+@pytest.mark.parametrize(
+    "call", ["object_(x)", "object_([x])", "bytes_([b'a'])", "void(x)"]
+)
+def test_classes_of_other_scalars_return_arrays(evaluate, call):
+    x = mxnp.arange(3)
+    expected = eval(f"numpy.{call}", {"numpy": numpy, "x": numpy.arange(3)})
+    for names, cls in (PROGRAM, mxnp.ndarray), (PACKAGE, numpy.ndarray):
+        made = evaluate(f"np.{call}", names, np=numpy, x=x)
+        assert (type(made), made.dtype) == (cls, expected.dtype)
+        assert made.tolist() == expected.tolist()
+
+
 class Angle(numpy.float64):
     """A class of the program that derives from one of NumPy's scalars."""
 
