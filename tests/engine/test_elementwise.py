@@ -1015,6 +1015,36 @@ def test_results_that_numpy_writes_into_an_operand(
         return str(error)
 
 
+IN_SWAPPED = [
+    "g(a) + 1", "1 + g(a)", "g(a) - 1", "1 - g(a)", "g(a) * 2.0", "2.0 * g(a)", "g(a) / 3",
+    "g(a) // 2", "g(a) % 2", "divmod(g(a), 2)[0]", "g(a) << 1", "g(a) | 1", "1 | g(a)",
+    "g(a) + b", "b + g(a)", "b - g(a)", "g(a) + g(b)", "g(a) + b[::-1]", "g(a) + b[0]",
+    "b[0] + g(a)", "g(a) + a[:1]", "g(a) * np.float64(2)", "np.float64(2) * g(a)",
+    "g(a) * np.float32(2)", "g(a) + np.int16(2)", "g(a) + True", "g(a) * 2j", "-g(a)",
+    "+g(a)", "abs(g(a))", "~g(a)", "g(a) ** 2", "g(a) ** 0.5", "g(a) ** -1", "g(a) ** 1",
+    "g(a) ** 2.0", "g(a) ** 3", "g(a) < 1", "np.add(g(a), 1)", "np.negative(g(a))",
+    "(g(a) + 1) * 2", "[z := g(a), z + 1][1]", "g(a)[:] + 1", "g(a) + b.tolist()",
+    "g(a) + 2**63", "g(a) + 2**70", "g(a) + (-(2**70))", "(g(a) * 1) ** 2 + 1", "g(a) @ b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [-1, 0])
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("text", IN_SWAPPED)
+def test_results_in_another_byte_order(
+    xp: Library, text: str, dtype: str, more: int
+) -> Any:
+    """NumPy writes the result into a large temporary operand, also if it is swapped."""
+    n = MIN_ELIDED_BYTES // numpy.dtype(dtype).itemsize + more
+    a, b = (numpy.arange(2 * n).reshape(2, n) % 5 + 1).astype(dtype)
+    names = {"np": xp, "a": xp.array(a), "b": xp.array(b)}
+    swapped = numpy.dtype(dtype).newbyteorder()
+    try:
+        return eval(text, names | {"g": lambda x: x.astype(swapped)})
+    except (TypeError, ValueError, OverflowError) as error:
+        return str(error)
+
+
 def _kept(xp: Library, a: Any, view: Callable[[Any], Any]) -> Any:
     """Return a temporary array whose memory other code uses, and keeps."""
     _kept.others = view(a)  # type: ignore[attr-defined]

@@ -173,17 +173,34 @@ static PyObject *recognize(PyObject *result, PyObject *a)
     return result;
 }
 
+/* Steal a reference to a result of NumPy's in native byte order, and return it in that of an
+ * operand into which NumPy would have written it, which may be NULL. */
+static PyObject *in_byte_order_of(PyObject *operand, PyObject *result)
+{
+    if (!operand || !result || Py_TYPE(result) != np_array_type)
+        return result;
+    PyArrayObject *made = (PyArrayObject *)result;
+    PyArray_Descr *dtype = PyArray_DESCR(np_array_of(operand));
+    if (PyArray_TYPE(made) != dtype->type_num || PyArray_ISBYTESWAPPED(made))
+        return result;
+    Py_INCREF(dtype);
+    PyObject *swapped = PyArray_FromArray(made, dtype, 0);
+    Py_DECREF(result);
+    return swapped;
+}
+
 /* Call the slot after prepare(). */
 static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b)
 {
     struct call_args call_args;
+    PyObject *into = elide_swapped(how->op, a, b);
     PyObject *x = operand(a), *y = operand(b);
     if (!x || !y || recursion_enter() < 0)
         return NULL;
     call_args_begin(&call_args);
     if (!is_harmless(a) || !is_harmless(b))
         call_args_add(&call_args, is_array(a) ? a : b);
-    PyObject *result = how->slot(x, y);
+    PyObject *result = in_byte_order_of(into, how->slot(x, y));
     if (is_left_to_package(&result, a, b, how->reflected))
         result = recognize(convert_adopt(how->call(x, b), &call_args, 0), a);
     convert_end_call(&call_args);
@@ -284,7 +301,7 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
     PyObject *x = operand(a);
     if (!x || recursion_enter() < 0)
         return NULL;
-    result = slot(x);
+    result = in_byte_order_of(elide_swapped(op, a, NULL), slot(x));
     recursion_leave();
     return adopt_fresh(result);
 }
@@ -399,7 +416,7 @@ static PyObject *raise_inplace_to(PyObject *a, PyObject *b)
 
 static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
-    static const struct operation how = {MX_OP_power, numpy_power, raise_to, "__rpow__"};
+    struct operation how = {MX_OP_power, numpy_power, raise_to, "__rpow__"};
     PyObject *result, *inputs[] = {a, b};
     if (modulus == Py_None && record_power(a, b, NULL, &result) != 0)
         return result;
@@ -412,6 +429,7 @@ static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
     int row = power_row(a, b);
     if (elementwise_call(row, inputs, row == MX_OP_power ? 2 : 1, &result) != 0)
         return result;
+    how.op = row;
     return adopt_fresh(call_slot(&how, a, b));
 }
 

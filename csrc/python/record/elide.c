@@ -97,22 +97,44 @@ static bool is_held(PyObject *x)
     return array->is_exported || (!queue_uses(x) && Py_REFCNT(array->unprepared) > 1);
 }
 
-/* Check whether NumPy may write the result of an operator with another operand into x. */
+/* Return the type number of a number that is not an array, or -1. */
+static int number_type(PyObject *x)
+{
+    if (PyBool_Check(x))
+        return NPY_BOOL;
+    if (PyLong_CheckExact(x)) {
+        int is_longer;
+        PyLong_AsLongLongAndOverflow(x, &is_longer);
+        if (is_longer > 0)
+            PyLong_AsUnsignedLongLong(x);
+        bool fits = !PyErr_Occurred() && is_longer >= 0;
+        PyErr_Clear();
+        return !fits ? -1 : is_longer ? NPY_ULONG : NPY_LONG;
+    }
+    if (PyFloat_CheckExact(x) || PyComplex_CheckExact(x))
+        return PyFloat_CheckExact(x) ? NPY_DOUBLE : NPY_CDOUBLE;
+    if (!PyArray_IsScalar(x, Number) && !PyArray_IsScalar(x, Bool))
+        return -1;
+    PyArray_Descr *dtype = PyArray_DescrFromScalar(x);
+    int type = dtype ? dtype->type_num : -1;
+    Py_XDECREF(dtype);
+    return type;
+}
+
+/* Check whether NumPy may write the result of an operator into x.  The other operand is NULL if
+ * there is none. */
 static bool takes_result(PyObject *x, PyObject *other)
 {
     if (!is_array(x) || !is_temporary(x) || is_shared(as_array(x)) || is_held(x))
         return false;
-    const PyArrayObject *to = np_array_of(x), *from = np_array_in(other);
+    const PyArrayObject *to = np_array_of(x), *from = other ? np_array_in(other) : NULL;
     if (!PyArray_ISNUMBER(to) || !PyArray_ISWRITEABLE(to) ||
         !PyArray_CHKFLAGS(to, NPY_ARRAY_OWNDATA) || PyArray_NBYTES(to) < MIN_ELIDED_BYTES)
         return false;
-    if (!from && !PyComplex_Check(other) && !PyArray_IsScalar(other, CFloat))
+    if (from && PyArray_NDIM(from) > 0 && !PyArray_SAMESHAPE(from, to))
         return false;
-    if (!from)
-        return PyArray_CanCastSafely(PyComplex_Check(other) ? NPY_CDOUBLE : NPY_CFLOAT,
-                                     PyArray_TYPE(to));
-    return (PyArray_NDIM(from) == 0 || PyArray_SAMESHAPE(from, to)) &&
-           PyArray_CanCastSafely(PyArray_TYPE(from), PyArray_TYPE(to));
+    int type = from ? PyArray_TYPE(from) : other ? number_type(other) : PyArray_TYPE(to);
+    return type >= 0 && PyArray_CanCastSafely(type, PyArray_TYPE(to));
 }
 
 /* Check whether the result is the same one in either operand, but for its order in memory. */
@@ -139,18 +161,45 @@ static bool have_other_orders(PyObject *left, PyObject *right)
                   sizeof(npy_intp) * (size_t)PyArray_NDIM(a)) != 0;
 }
 
+/* Check whether NumPy exchanges the operands to write the result into the right one.  The
+ * operators of its scalars do not. */
+static bool exchanges(PyObject *left, PyObject *right)
+{
+    return !PyArray_IsScalar(left, Generic) && takes_result(right, left) &&
+           !takes_result(left, right);
+}
+
+/* Return the operand into which NumPy writes the result, or NULL. */
+static PyObject *operand_for_result(int op, PyObject *left, PyObject *right)
+{
+    if (!right)
+        return takes_result(left, NULL) ? left : NULL;
+    if (is_array(left) && is_in_place(op, np_array_of(left)) && takes_result(left, right))
+        return left;
+    return is_commutative(op) && exchanges(left, right) ? right : NULL;
+}
+
 PyObject *elide_into(int op, PyObject *left, PyObject *right)
 {
-    if (!is_array(left) || !is_array(right) || !have_other_orders(left, right) ||
-        !is_in_place(op, np_array_of(left)))
+    bool is_either = is_array(left) && is_array(right) && have_other_orders(left, right);
+    return is_either ? operand_for_result(op, left, right) : NULL;
+}
+
+static bool is_swapped(PyObject *x)
+{
+    return x && is_array(x) && PyArray_ISBYTESWAPPED(np_array_of(x));
+}
+
+PyObject *elide_swapped(int op, PyObject *left, PyObject *right)
+{
+    if (!is_swapped(left) && !is_swapped(right))
         return NULL;
-    return takes_result(left, right)                         ? left
-           : is_commutative(op) && takes_result(right, left) ? right
-                                                             : NULL;
+    bool is_unary = op != MX_NO_OP && core->mx_op_get(op)->nin == 1;
+    PyObject *to = operand_for_result(op, left, is_unary ? NULL : right);
+    return is_swapped(to) ? to : NULL;
 }
 
 bool elide_exchanges(PyObject *left, PyObject *right)
 {
-    return is_array(right) && PyArray_ISCOMPLEX(np_array_of(right)) &&
-           takes_result(right, left) && !takes_result(left, right);
+    return is_array(right) && PyArray_ISCOMPLEX(np_array_of(right)) && exchanges(left, right);
 }

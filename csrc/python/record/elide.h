@@ -18,6 +18,10 @@ struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n);
  * its result in memory does not depend on it.  It is large, and nothing else refers to it. */
 PyObject *elide_into(int op, PyObject *left, PyObject *right);
 
+/* Return the operand into which NumPy writes the result of an operator if that has another byte
+ * order than the machine, or NULL.  `right` is NULL if there is one operand. */
+PyObject *elide_swapped(int op, PyObject *left, PyObject *right);
+
 /* Check whether NumPy multiplies the operands of `left * right` in the other order.  It does so
  * to write the product into a large right operand that nothing else refers to.  The order
  * determines the last bits of complex products. */
