@@ -15,6 +15,7 @@ import itertools
 import os
 import pickle
 import sys
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from types import (
@@ -26,13 +27,14 @@ from types import (
     MemberDescriptorType,
     ModuleType,
 )
-from typing import Any
+from typing import Any, NamedTuple
 
 from mxnp import _bridge
 from mxnp._engine.frames import OPTIMIZED, variables_of
 
-from .attributes import named, reads, reads_attribute, see_class, see_stores
+from .attributes import is_seen, named, reads, reads_attribute, see_class, see_stores
 from .boundary import is_standard, takes_arrays
+from .class_table import ClassTable
 from .editable import editable_root
 from .owners import belongs_to_package, belongs_to_program, get_rules
 from .program_files import is_in_folder, is_in_program
@@ -93,6 +95,8 @@ _CACHE = type(functools.cache(_takes_arrays))  # the class of cached functions
 
 _module_names_of: Any = vars(ModuleType)["__dict__"].__get__
 _members_of = type.__dict__["__dict__"].__get__
+_flags_of = type.__dict__["__flags__"].__get__
+_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: classes that are written in Python, and others
 
 
 def _names_of(module: Any) -> dict[str, Any]:
@@ -194,21 +198,58 @@ def _members(cls: type) -> Iterator[tuple[str, Any]]:
             yield "__set__", member.fset
         elif issubclass(kind, functools.cached_property):
             yield "__get__", member.func
-        yield "__get__", _find_member(kind, "__get__")
-        yield "__set__", _find_member(kind, "__set__")
+        if _flags_of(kind) & _HEAP:  # else they are compiled
+            yield "__get__", _find_member(kind, "__get__")
+            yield "__set__", _find_member(kind, "__set__")
+
+
+class _Functions(NamedTuple):
+    """References to functions of a class by what they may become, and their names."""
+
+    makers: list[weakref.ref[Any]]
+    callers: list[weakref.ref[Any]]  # makers of a metaclass, or operators
+    accessors: list[weakref.ref[Any]]
+    operators: list[weakref.ref[Any]]
+    methods: list[weakref.ref[Any]]
+    names: set[str]  # of members and in their code, but for `__init__` and the like
+
+
+_known = ClassTable[_Functions]()
+
+
+def _functions_of(cls: type) -> _Functions:
+    """Return the functions of a package's class, which stay those of the first call."""
+    known = _known.find(cls)
+    if known is not None:
+        return known
+    members = [each for each in _members(cls) if type(each[1]) is FunctionType]
+    named_in = _bridge.names_in([function for _, function in members])
+    named_in.update(_members_of(cls))
+    names = {name for name in named_in if not name.startswith("__")}
+    functions = _Functions([], [], [], [], [], names)
+    for name, function in members:
+        if name in _MAKERS:
+            kind = functions.callers if name == "__call__" else functions.makers
+        elif name in _ACCESSORS:
+            kind = functions.accessors
+        elif name in _OPERATORS:
+            kind = functions.operators
+        elif name.startswith("_"):
+            continue
+        else:
+            kind = functions.methods
+        kind.append(weakref.ref(function))
+    _known.add(cls, functions)
+    return functions
 
 
 def _open_members(cls: type, way: int) -> None:
-    """Open the doors of a package's class."""
-    for name, member in _members(cls):
-        if way == CALLED and name in _MAKERS:
-            _bridge.open_maker(member)
-        elif name in _ACCESSORS:
-            _bridge.wait_accessor(member)
-        elif name in _OPERATORS:
-            _bridge.wait_operator(member)
-        elif not name.startswith("_"):
-            _bridge.wait_method(member)
+    """Open the doors of a package's class, again if it is the base of another one."""
+    makers, callers, accessors, operators, methods, _ = _functions_of(cls)
+    if way == CALLED:
+        _bridge.open_members(makers + callers, accessors, operators, methods)
+    else:
+        _bridge.open_members([], accessors, operators + callers, methods)
 
 
 _modules: dict[str, int] = {}  # whose operators wait, with their addresses
@@ -239,11 +280,6 @@ def _take_members(cls: type) -> None:
 def _owner_of(cls: type) -> int:
     name = _members_of(cls).get("__module__")
     return find_owner(name, None) if isinstance(name, str) else NOBODY
-
-
-def _all_members(cls: type) -> Iterator[tuple[str, Any]]:
-    yield from _members(cls)
-    yield from dict.fromkeys(_members_of(cls)).items()
 
 
 def _is_given(cls: type, name: str) -> bool:
@@ -285,8 +321,9 @@ def open_class(cls: type, way: int) -> bool:
             _take_members(base)
     if way == CALLED:
         _bridge.open_door(_find_member(type(cls), "__call__"))  # of a metaclass
-    if packages:
-        see_class(cls, packages, own, _all_members)
+    if packages and not is_seen(cls):
+        names = set().union(*(_functions_of(base).names for base in packages))
+        see_class(cls, packages[0], names, [m for base in own for m in _members(base)])
     return bool(packages)
 
 
@@ -295,13 +332,28 @@ def open_class(cls: type, way: int) -> bool:
 _DEPTH, _FEW = 3, 4  # attributes of attributes, and items of lists, that are seen
 
 
+_seen_names = ClassTable[tuple[int, list[str]]]()  # with the number of names in `named`
+
+
+def _names_to_see(cls: type) -> list[str]:
+    """Return names in the program's code that a class reads without a getter."""
+    n_known, names = _seen_names.find(cls) or (0, [])
+    if n_known == len(named):
+        return names
+    names = []
+    for name in named & reads(cls):
+        kind = type(_find_member(cls, name))
+        if kind is MemberDescriptorType or not hasattr(kind, "__get__"):
+            names.append(name)
+    _seen_names.add(cls, (len(named), names))
+    return names
+
+
 def _attributes_of(x: Any) -> Iterator[Any]:
     """Yield those attributes of an object that the program's code names, too."""
-    for name in named & reads(type(x)):
-        member = _find_member(type(x), name)
-        if type(member) is MemberDescriptorType or not hasattr(type(member), "__get__"):
-            with suppress(AttributeError):  # it has no value
-                yield object.__getattribute__(x, name)  # without a dict of the object
+    for name in _names_to_see(type(x)):
+        with suppress(AttributeError):  # it has no value
+            yield object.__getattribute__(x, name)  # without a dict of the object
 
 
 def see_object(x: Any, depth: int = _DEPTH) -> None:

@@ -90,6 +90,62 @@ static bool replace_wrapper(const char *name, wrapper_call *original, wrapper_ca
     return true;
 }
 
+/* -- Names in code ------------------------------------------------------------------------ */
+
+enum { MANY_WRAPPERS = 64 }; /* functions around one another, which may be a circle */
+
+static PyObject *code_string, *names_string, *constants_string, *wrapped_string, *update_string;
+
+static int make_strings(void)
+{
+    if (update_string)
+        return 0;
+    code_string = PyUnicode_InternFromString("__code__");
+    names_string = PyUnicode_InternFromString("co_names");
+    constants_string = PyUnicode_InternFromString("co_consts");
+    wrapped_string = PyUnicode_InternFromString("__wrapped__");
+    update_string = PyUnicode_InternFromString("update");
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Add the names in code, and in the functions in it, to a set.  Return 0, or -1 with an
+ * exception set. */
+static int add_names(PyObject *names, PyObject *code)
+{
+    PyObject *own = PyObject_GetAttr(code, names_string);
+    PyObject *constants = own ? PyObject_GetAttr(code, constants_string) : NULL;
+    PyObject *done =
+        constants ? PyObject_CallMethodObjArgs(names, update_string, own, NULL) : NULL;
+    int status = done ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyTuple_Size(constants); i++)
+        if (Py_TYPE(PyTuple_GetItem(constants, i)) == Py_TYPE(code))
+            status = add_names(names, PyTuple_GetItem(constants, i));
+    Py_XDECREF(own);
+    Py_XDECREF(constants);
+    Py_XDECREF(done);
+    return status;
+}
+
+/* The same for a function, and those that it wraps. */
+static int add_names_of(PyObject *names, PyObject *function)
+{
+    int status = 0;
+    Py_INCREF(function);
+    for (int i = 0; i < MANY_WRAPPERS && status == 0 && Py_TYPE(function) == function_class;
+         i++) {
+        PyObject *code = PyObject_GetAttr(function, code_string);
+        PyObject *wrapped = PyObject_HasAttr(function, wrapped_string)
+                                ? PyObject_GetAttr(function, wrapped_string)
+                                : Py_NewRef(Py_None);
+        status = code && wrapped ? add_names(names, code) : -1;
+        Py_XDECREF(code);
+        Py_DECREF(function);
+        function = wrapped ? wrapped : Py_NewRef(Py_None);
+    }
+    Py_DECREF(function);
+    return status;
+}
+
 /* -- Methods of the module ---------------------------------------------------------------- */
 
 static PyObject *set_reader(PyObject *self, PyObject *function)
@@ -116,7 +172,23 @@ static PyObject *watch_attributes(PyObject *self, PyObject *class)
     Py_RETURN_NONE;
 }
 
+static PyObject *names_in(PyObject *self, PyObject *functions)
+{
+    PyObject *names = make_strings() < 0 ? NULL : PySet_New(NULL);
+    int status = names ? 0 : -1;
+    (void)self;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(functions); i++)
+        status = add_names_of(names, PyList_GetItem(functions, i));
+    if (status < 0)
+        Py_CLEAR(names);
+    return names;
+}
+
 PyMethodDef attributes_methods[] = {
+    {"names_in", names_in, METH_O,
+     "names_in(functions)\n--\n\n"
+     "Return the names in the code of a list of functions, also of functions in them or behind "
+     "decorators."},
     {"set_reader", set_reader, METH_O,
      "set_reader(function)\n--\n\n"
      "Set the function that tells whether code of a class reads an attribute. Return False if "

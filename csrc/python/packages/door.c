@@ -1010,28 +1010,36 @@ static PyObject *open_door(PyObject *self, PyObject *x)
     return apply(x, open_function);
 }
 
-static PyObject *open_maker_door(PyObject *self, PyObject *x)
-{
-    (void)self;
-    return apply(x, open_maker);
-}
-
 static PyObject *wait_operator(PyObject *self, PyObject *x)
 {
     (void)self;
     return apply(x, open_operator);
 }
 
-static PyObject *wait_method(PyObject *self, PyObject *x)
+static int open_each(PyObject *references, int (*change)(PyObject *))
 {
-    (void)self;
-    return apply(x, open_method);
+    int status = 0;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(references); i++) {
+        PyObject *function = PyWeakref_GetObject(PyList_GetItem(references, i));
+        if (Py_TYPE(function) != function_class)
+            continue;
+        Py_INCREF(function);
+        status = change(function);
+        Py_DECREF(function);
+    }
+    return status;
 }
 
-static PyObject *wait_accessor(PyObject *self, PyObject *x)
+static PyObject *open_members(PyObject *self, PyObject *args)
 {
+    PyObject *makers, *accessors, *operators, *methods;
     (void)self;
-    return apply(x, open_accessor);
+    if (!PyArg_ParseTuple(args, "OOOO:open_members", &makers, &accessors, &operators, &methods))
+        return NULL;
+    if (open_each(makers, open_maker) < 0 || open_each(accessors, open_accessor) < 0 ||
+        open_each(operators, open_operator) < 0 || open_each(methods, open_method) < 0)
+        return NULL;
+    Py_RETURN_NONE;
 }
 
 static PyObject *take_callback(PyObject *self, PyObject *x)
@@ -1097,18 +1105,15 @@ PyMethodDef door_methods[] = {
     {"open_door", open_door, METH_O,
      "open_door(function)\n--\n\n"
      "Make a function receive NumPy arrays, if it is a package's."},
-    {"open_maker", open_maker_door, METH_O,
-     "open_maker(function)\n--\n\n"
-     "The same for an __init__ or __new__, whose objects are seen when it has run."},
+    {"open_members", open_members, METH_VARARGS,
+     "open_members(makers, accessors, operators, methods)\n--\n\n"
+     "Open the doors of a class of a package. The lists have references to functions: __init__ "
+     "and __new__, whose objects are seen when they have run; functions whose next results are "
+     "seen; operators, which become doors as soon as the program uses them; and methods, which "
+     "are given up after some calls by the package."},
     {"wait_operator", wait_operator, METH_O,
      "wait_operator(function)\n--\n\n"
      "Make an operator of a package a door as soon as the program uses it."},
-    {"wait_method", wait_method, METH_O,
-     "wait_method(function)\n--\n\n"
-     "The same for a method, which is given up after some calls by the package."},
-    {"wait_accessor", wait_accessor, METH_O,
-     "wait_accessor(function)\n--\n\n"
-     "Open the doors of what the next calls of a package's function return."},
     {"take_callback", take_callback, METH_O,
      "take_callback(function)\n--\n\n"
      "Make a function of the program receive mxnp arrays when a package calls it."},

@@ -117,7 +117,7 @@ static int number_type(PyObject *x)
         return -1;
     PyArray_Descr *dtype = PyArray_DescrFromScalar(x);
     int type = dtype ? dtype->type_num : -1;
-    Py_XDECREF(dtype);
+    Py_XDECREF((PyObject *)dtype);
     return type;
 }
 
