@@ -296,7 +296,7 @@ int arguments_unwrap(struct arguments *arguments, PyObject *self)
 PyObject *arguments_end(struct arguments *arguments, PyObject *result)
 {
     struct call_args *call_args = &arguments->call_args;
-    owners_leave(arguments->former);
+    owners_leave(arguments->noted);
     return arguments->are_unwrapped ? arguments_end_call(call_args, arguments->args,
                                                          arguments->row, arguments->n, result)
                                     : result;
@@ -304,7 +304,7 @@ PyObject *arguments_end(struct arguments *arguments, PyObject *result)
 
 int arguments_end_status(struct arguments *arguments, int status)
 {
-    owners_leave(arguments->former);
+    owners_leave(arguments->noted);
     if (!arguments->are_unwrapped)
         return status;
     PyObject *result = arguments_end(arguments, status < 0 ? NULL : Py_NewRef(Py_None));

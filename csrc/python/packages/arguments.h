@@ -64,12 +64,12 @@ static inline PyObject *arguments_call(vector_call call, PyObject *function,
                                        PyObject *const *args, size_t flags, PyObject *names)
 {
     Py_ssize_t i = 0, n = arguments_positional(flags) + arguments_count(names);
-    void *former = owners_enter();
+    struct noted_caller noted = owners_enter();
     while (i < n && argument_is_plain(args[i]))
         i++;
     PyObject *result = i < n ? arguments_call_from(i, call, function, args, flags, names)
                              : call(function, args, flags, names);
-    owners_leave(former);
+    owners_leave(noted);
     return result;
 }
 
@@ -112,7 +112,7 @@ struct arguments {
     PyObject *args[2], *row[2];
     int n;
     bool are_unwrapped; /* `row` has references to what was replaced, and call_args is set */
-    void *former;       /* what owners_enter() returned */
+    struct noted_caller noted;
     struct call_args call_args;
 };
 
@@ -132,7 +132,7 @@ static inline int arguments_begin(struct arguments *arguments, PyObject *self, P
     arguments->are_unwrapped = arguments_have_arrays(arguments->row, arguments->n);
     if (arguments->are_unwrapped && arguments_unwrap(arguments, self) < 0)
         return -1;
-    arguments->former = owners_enter();
+    arguments->noted = owners_enter();
     return 0;
 }
 

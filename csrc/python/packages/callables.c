@@ -192,9 +192,9 @@ struct attribute {
 static PyObject *attribute_get(PyObject *self, void *closure)
 {
     PyGetSetDef *original = ((struct attribute *)closure)->original;
-    void *former = owners_enter();
+    struct noted_caller noted = owners_enter();
     PyObject *value = original->get(self, original->closure);
-    owners_leave(former);
+    owners_leave(noted);
     return value;
 }
 

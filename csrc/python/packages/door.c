@@ -335,7 +335,7 @@ static inline int search_object(struct search *search, PyObject *x)
  * set. */
 static int is_asked(PyObject *function)
 {
-    int owner = owner_of(function);
+    int owner = owners_have_asked ? owner_of(function) : NOBODY;
     if (owner != ASKED_PACKAGE)
         return owner < 0 ? -1 : 0;
     PyObject *takes = PyObject_CallFunctionObjArgs(takes_arrays, NULL);

@@ -6,15 +6,34 @@
 #include "python/packages/owners.h"
 #include "python/base/refusal.h"
 
-_Thread_local void *compiled_caller;
+/* The frame that called compiled code of a package in this thread, or NULL.  Compiled code has
+ * no frame, so its own calls seem to come from there. */
+static _Thread_local void *compiled_caller;
 
-/* The name of the last caller's module, and its owner. */
-static PyObject *last_name;
-static int last_owner;
+struct noted_caller owners_enter(void)
+{
+    void **place = &compiled_caller, *former = *place;
+    *place = layout_running_frame();
+    return (struct noted_caller){place, former};
+}
+
+/* The names of the modules of callers, and their owners. */
+enum { N_CALLERS = 64 };
+static struct caller {
+    PyObject *name;
+    int owner;
+} callers[N_CALLERS];
+
+static struct caller *find_caller(PyObject *name)
+{
+    return &callers[(size_t)name / sizeof(PyObject) % N_CALLERS];
+}
 
 static PyObject *find_owner; /* of door.py: by the name of a module, and its globals if known */
 static PyObject *owners;     /* by the name of a module */
 static PyObject *name_string;
+
+bool owners_have_asked;
 
 int owners_of_module(PyObject *name, PyObject *globals)
 {
@@ -26,6 +45,7 @@ int owners_of_module(PyObject *name, PyObject *globals)
     PyObject *found =
         PyObject_CallFunctionObjArgs(find_owner, name, globals ? globals : Py_None, NULL);
     int owner = found ? (int)PyLong_AsLong(found) : refusal_drop();
+    owners_have_asked |= owner == ASKED_PACKAGE;
     if (found && PyDict_SetItem(owners, name, found) < 0)
         owner = -1;
     Py_XDECREF(found);
@@ -38,13 +58,13 @@ int owners_of_caller(void)
         return PACKAGE;
     PyObject *globals = find_owner ? PyEval_GetGlobals() : NULL;
     PyObject *name = globals ? PyDict_GetItemWithError(globals, name_string) : NULL;
-    if (name && name == last_name)
-        return last_owner;
+    struct caller *caller = find_caller(name);
+    if (name && name == caller->name)
+        return caller->owner;
     int owner = globals ? owners_of_module(name, globals) : NOBODY;
     if (owner >= 0 && name && PyUnicode_CheckExact(name)) {
-        PyObject *former = last_name;
-        last_name = Py_NewRef(name);
-        last_owner = owner;
+        PyObject *former = caller->name;
+        *caller = (struct caller){Py_NewRef(name), owner};
         Py_XDECREF(former);
     }
     return owner;
@@ -52,7 +72,8 @@ int owners_of_caller(void)
 
 void owners_forget(void)
 {
-    Py_CLEAR(last_name);
+    for (int i = 0; i < N_CALLERS; i++)
+        Py_CLEAR(callers[i].name);
     if (owners)
         PyDict_Clear(owners);
 }

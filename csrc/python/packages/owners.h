@@ -6,6 +6,8 @@
  */
 enum owner { NOBODY, PROGRAM, PACKAGE, ASKED_PACKAGE };
 
+extern bool owners_have_asked; /* whether a module of a package that is asked was found */
+
 /* Return the owner of a module, or -1 with an exception set. */
 int owners_of_module(PyObject *name, PyObject *globals);
 
@@ -21,19 +23,15 @@ static inline int owners_is_program(void)
     return owner < 0 ? -1 : owner == PROGRAM;
 }
 
-/* The frame that called compiled code of a package in this thread, or NULL.  Compiled code has
- * no frame, so its own calls seem to come from there. */
-extern _Thread_local void *compiled_caller;
+/* Where the caller of compiled code is noted in this thread, and what was noted before. */
+struct noted_caller {
+    void **place, *former;
+};
 
-/* Note the caller of compiled code.  Return what was noted before. */
-static inline void *owners_enter(void)
-{
-    void *former = compiled_caller;
-    compiled_caller = layout_running_frame();
-    return former;
-}
+/* Note the caller of compiled code, whose own calls are the package's, until owners_leave(). */
+struct noted_caller owners_enter(void);
 
-static inline void owners_leave(void *former) { compiled_caller = former; }
+static inline void owners_leave(struct noted_caller noted) { *noted.place = noted.former; }
 
 /* Ask again to whom the modules belong. */
 void owners_forget(void);
