@@ -32,6 +32,12 @@ static bool is_large(PyObject *const *args, Py_ssize_t n, Py_ssize_t least)
     return i < n;
 }
 
+/* Check whether a call is divided. */
+static inline bool is_divided(PyObject *const *args, Py_ssize_t n, Py_ssize_t least)
+{
+    return is_large(args, n, least) && !is_dividing && (divides_all || calls_with_arrays > 0);
+}
+
 /* Call the function that divides a call.  A report counts the call, unless it is a part of one
  * that is counted. */
 static PyObject *call_counted(const struct division *row, PyObject *const *args, Py_ssize_t n,
@@ -51,11 +57,11 @@ static PyObject *call_counted(const struct division *row, PyObject *const *args,
 
 /* Return the result of a divided call, or NULL without an exception if the function is to be
  * called: it then raises the exception of its arguments, or issues its warnings. */
-static PyObject *divide(const struct division *row, PyObject *const *args, Py_ssize_t n,
+static PyObject *divide(struct division row, PyObject *const *args, Py_ssize_t n,
                         PyObject *names)
 {
     is_dividing = true;
-    PyObject *result = call_counted(row, args, n, names);
+    PyObject *result = call_counted(&row, args, n, names);
     is_dividing = false;
     bool is_error = result && PyExceptionInstance_Check(result);
     if (is_error)
@@ -67,38 +73,35 @@ static PyObject *divide(const struct division *row, PyObject *const *args, Py_ss
     return result;
 }
 
-/* Return the result of a call that is divided, or NULL, perhaps with an exception set. */
-static PyObject *divide_large(const struct division *row, PyObject *const *args, Py_ssize_t n,
-                              PyObject *names)
-{
-    bool is_asked_for = divides_all || calls_with_arrays > 0;
-    if (is_asked_for && !is_dividing && is_large(args, n, row->least))
-        return divide(row, args, n, names);
-    return NULL;
-}
-
 static PyObject *division_call(PyObject *function, PyObject *const *args, size_t flags,
                                PyObject *names)
 {
-    struct division row = *(struct division *)table_find(&divisions, function, 0);
+    const struct division *row = table_find(&divisions, function, 0);
+    vector_call whole = row->whole;
     Py_ssize_t n = arguments_positional(flags);
-    PyObject *result = divide_large(&row, args, n, names);
-    if (result || PyErr_Occurred())
-        return result;
-    return row.whole ? row.whole(function, args, flags, names)
-                     : callable_call_packed(function, args, n, names);
+    if (is_divided(args, n, row->least)) {
+        PyObject *result = divide(*row, args, n, names);
+        if (result || PyErr_Occurred())
+            return result;
+    }
+    return whole ? whole(function, args, flags, names)
+                 : callable_call_packed(function, args, n, names);
 }
 
 /* Functions of Cython for several dtypes have no vectorcall.  So their class gets this slot,
  * which divides calls without names. */
 static PyObject *division_call_slot(PyObject *function, PyObject *args, PyObject *named)
 {
-    struct division row = *(struct division *)table_find(&divisions, function, 0);
+    const struct division *row = table_find(&divisions, function, 0);
     ternaryfunc slot = ((struct division *)table_find(&divisions, Py_TYPE(function), 0))->slot;
-    PyObject *result = NULL;
-    if (row.divide && !(named && PyDict_Size(named) > 0))
-        result = divide_large(&row, layout_items(args), Py_SIZE(args), NULL);
-    return result || PyErr_Occurred() ? result : slot(function, args, named);
+    PyObject *const *items = layout_items(args);
+    if (row->divide && !(named && PyDict_Size(named) > 0) &&
+        is_divided(items, Py_SIZE(args), row->least)) {
+        PyObject *result = divide(*row, items, Py_SIZE(args), NULL);
+        if (result || PyErr_Occurred())
+            return result;
+    }
+    return slot(function, args, named);
 }
 
 /* Divide the calls of a class.  Return 0, or -1 with an exception set. */
