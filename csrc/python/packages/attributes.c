@@ -46,6 +46,7 @@ static int set_attribute(PyObject *self, PyObject *name, PyObject *value)
  * their own, subclasses of `object` would inherit no slot. */
 typedef PyObject *(*wrapper_call)(PyObject *self, PyObject *args, void *wrapped);
 static wrapper_call call_set, call_delete;
+static bool is_watching; /* whether a class has such a slot */
 
 static bool has_slot(PyTypeObject *class)
 {
@@ -59,8 +60,8 @@ static PyObject *attributes_wrap(wrapper_call original, PyObject *self, PyObject
                                  void *wrapped)
 {
     bool is_set = original == call_set;
-    if (wrapped != (void *)PyObject_GenericSetAttr || PyTuple_Size(args) != 1 + is_set ||
-        !has_slot(Py_TYPE(self)))
+    if (!is_watching || wrapped != (void *)PyObject_GenericSetAttr ||
+        PyTuple_Size(args) != 1 + is_set || !has_slot(Py_TYPE(self)))
         return original(self, args, wrapped);
     if (set_attribute(self, PyTuple_GetItem(args, 0),
                       is_set ? PyTuple_GetItem(args, 1) : NULL) < 0)
@@ -166,9 +167,11 @@ static PyObject *watch_attributes(PyObject *self, PyObject *class)
     if (!PyType_Check(class))
         return PyErr_Format(PyExc_TypeError, "watch_attributes() takes a class");
     if (call_delete && type->flags & Py_TPFLAGS_HEAPTYPE &&
-        type->setattro == (void *)PyObject_GenericSetAttr &&
-        slot_replace((PyTypeObject *)class, type->setattro, (void *)set_attribute) < 0)
-        return NULL;
+        type->setattro == (void *)PyObject_GenericSetAttr) {
+        is_watching = true;
+        if (slot_replace((PyTypeObject *)class, type->setattro, (void *)set_attribute) < 0)
+            return NULL;
+    }
     Py_RETURN_NONE;
 }
 
