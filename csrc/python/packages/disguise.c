@@ -55,11 +55,9 @@ static bool has_usual_attribute(PyTypeObject *class)
     return has;
 }
 
-static bool is_shown(PyTypeObject *class)
+/* Functions that are called seldom are not inlined, so that isinstance saves few registers. */
+__attribute__((noinline)) static bool find_shown(PyTypeObject *class)
 {
-    const struct static_class *known = table_find(&static_classes, class, 0);
-    if (known->class.address)
-        return known->is_shown;
     bool is =
         ((struct type_struct *)class)->getattro == usual_getattr && has_usual_attribute(class);
     struct static_class *row = table_add(&static_classes, class, 0);
@@ -68,6 +66,12 @@ static bool is_shown(PyTypeObject *class)
     else
         PyErr_Clear();
     return is;
+}
+
+static inline bool is_shown(PyTypeObject *class)
+{
+    const struct static_class *known = table_find(&static_classes, class, 0);
+    return known->class.address ? known->is_shown : find_shown(class);
 }
 
 /* Return the class that Python shows for an object, if this is known, or NULL. */
@@ -204,21 +208,8 @@ static struct question question_begin(PyObject *x)
 
 static void question_end(struct question before) { question = before; }
 
-static int is_instance(PyObject *x, PyTypeObject *class, PyObject *asked);
-
-static int is_instance_of_any(PyObject *x, PyTypeObject *class, PyObject *asked)
-{
-    int is = 0;
-    if (Py_EnterRecursiveCall(" in __instancecheck__"))
-        return -1;
-    for (Py_ssize_t i = 0; i < Py_SIZE(asked) && is == 0; i++)
-        is = is_instance(x, class, layout_items(asked)[i]);
-    Py_LeaveRecursiveCall();
-    return is;
-}
-
 /* Answer `isinstance(x, asked)`, and note that Python asks for the class of `about`. */
-static int note_and_ask(PyObject *about, PyObject *x, PyObject *asked)
+__attribute__((noinline)) static int note_and_ask(PyObject *about, PyObject *x, PyObject *asked)
 {
     struct question before = question_begin(about);
     int is = PyObject_IsInstance(x, asked);
@@ -235,32 +226,85 @@ static bool may_be_proxy(PyObject *x)
     return found != usual_getattr && found != python_getattr && !PyType_Check(x);
 }
 
+/* Check whether a class is, or derives from, a plain one. */
+static inline bool derives(PyTypeObject *class, PyObject *plain)
+{
+    PyObject *mro = ((struct type_struct *)class)->mro;
+    if (!mro) /* the class is being made */
+        return PyType_IsSubtype(class, (PyTypeObject *)plain);
+    PyObject *const *bases = layout_items(mro);
+    Py_ssize_t i = 0, n = Py_SIZE(mro);
+    while (i < n && bases[i] != plain)
+        i++;
+    return i < n;
+}
+
+/* Check for a class that has no __instancecheck__ of its own. */
+static inline bool is_plain(PyObject *asked) { return Py_TYPE(asked) == &PyType_Type; }
+
+static int is_instance_of_other(PyObject *x, PyTypeObject *class, PyObject *asked);
+
 /* Answer `isinstance(x, asked)` for an object that shows a class. */
-static int is_instance(PyObject *x, PyTypeObject *class, PyObject *asked)
+static inline int is_instance(PyObject *x, PyTypeObject *class, PyObject *asked)
+{
+    return is_plain(asked)
+               ? derives(class, asked) || (Py_TYPE(x) != class && derives(Py_TYPE(x), asked))
+               : is_instance_of_other(x, class, asked);
+}
+
+static int is_instance_of_any(PyObject *x, PyTypeObject *class, PyObject *asked)
+{
+    int is = 0;
+    for (Py_ssize_t i = 0; i < Py_SIZE(asked) && is == 0; i++)
+        is = is_instance(x, class, layout_items(asked)[i]);
+    return is;
+}
+
+__attribute__((noinline)) static int is_instance_of_other(PyObject *x, PyTypeObject *class,
+                                                          PyObject *asked)
+{
+    if (!PyTuple_Check(asked))
+        return Py_TYPE(x) == class ? PyObject_IsInstance(x, asked) : note_and_ask(x, x, asked);
+    if (Py_EnterRecursiveCall(" in __instancecheck__"))
+        return -1;
+    int is = is_instance_of_any(x, class, asked);
+    Py_LeaveRecursiveCall();
+    return is;
+}
+
+/* The same for an object that shows no class that is known. */
+__attribute__((noinline)) static int is_instance_of_hidden(PyObject *x, PyObject *asked)
+{
+    return may_be_proxy(x) ? note_and_ask(NULL, x, asked) : PyObject_IsInstance(x, asked);
+}
+
+static inline PyObject *answer_usual(PyObject *x, PyObject *asked)
 {
     PyTypeObject *type = Py_TYPE(x);
-    if (Py_TYPE(asked) == &PyType_Type) /* it has no __instancecheck__ of its own */
-        return PyType_IsSubtype(class, (PyTypeObject *)asked) ||
-               (type != class && PyType_IsSubtype(type, (PyTypeObject *)asked));
-    if (PyTuple_Check(asked))
-        return is_instance_of_any(x, class, asked);
-    return type == class ? PyObject_IsInstance(x, asked) : note_and_ask(x, x, asked);
+    bool asks_plain = is_plain(asked);
+    if ((PyObject *)type == asked || (asks_plain && derives(type, asked)))
+        Py_RETURN_TRUE;
+    PyTypeObject *class = shown_class(x);
+    int is = !class                            ? is_instance_of_hidden(x, asked)
+             : asks_plain                      ? class != type && derives(class, asked)
+             : Py_TYPE(asked) == &PyTuple_Type ? is_instance_of_any(x, class, asked)
+                                               : is_instance_of_other(x, class, asked);
+    return is < 0 ? NULL : Py_NewRef(is ? Py_True : Py_False);
+}
+
+__attribute__((noinline)) static PyObject *answer_unusual(PyObject *self, PyObject *const *args,
+                                                          Py_ssize_t n, PyObject *names)
+{
+    if (names && PyTuple_Size(names))
+        return PyErr_Format(PyExc_TypeError, "isinstance() takes no keyword arguments");
+    return n == 2 ? answer_usual(args[0], args[1]) : original_isinstance(self, args, n);
 }
 
 static PyObject *asked_isinstance(PyObject *self, PyObject *const *args, Py_ssize_t n,
                                   PyObject *names)
 {
-    if (names && PyTuple_Size(names))
-        return PyErr_Format(PyExc_TypeError, "isinstance() takes no keyword arguments");
-    if (n != 2)
-        return original_isinstance(self, args, n);
-    if ((PyObject *)Py_TYPE(args[0]) == args[1])
-        Py_RETURN_TRUE;
-    PyTypeObject *class = shown_class(args[0]);
-    int is = class                   ? is_instance(args[0], class, args[1])
-             : may_be_proxy(args[0]) ? note_and_ask(NULL, args[0], args[1])
-                                     : PyObject_IsInstance(args[0], args[1]);
-    return is < 0 ? NULL : Py_NewRef(is ? Py_True : Py_False);
+    return n == 2 && !names ? answer_usual(args[0], args[1])
+                            : answer_unusual(self, args, n, names);
 }
 
 static PyObject *asked_getattr(PyObject *self, PyObject *const *args, Py_ssize_t n)
