@@ -5,6 +5,7 @@ Each text runs as code of the program and as code of a package.
 
 import numpy
 import pytest
+from support.constants import constant
 from support.doors import FOLDER
 
 import mxnp
@@ -32,6 +33,7 @@ CALLS = [
     *("giver.give()", "giver.give_for(1)", "c.Giver.give(giver)"),
     *("giver[1]", "giver + 1", "1 + giver", "next(map(giver.give_for, [1]))"),
 ]
+N_CALLERS = constant("python/packages/owners.c", "N_CALLERS")
 TUPLES = ["c.give_tuple()", "giver.give_tuple()", "giver()"]
 
 
@@ -39,6 +41,17 @@ TUPLES = ["c.give_tuple()", "giver.give_tuple()", "giver()"]
 def test_arrays(evaluate, text):
     assert type(evaluate(text)) is mxnp.ndarray
     assert type(evaluate(text, PACKAGE)) is numpy.ndarray
+
+
+def test_callers_are_not_confused(evaluate):
+    callers = [
+        (PROGRAM | {"__name__": f"own_{i}"}, mxnp.ndarray) for i in range(N_CALLERS)
+    ]
+    callers += [
+        (PACKAGE | {"__name__": f"other_{i}"}, numpy.ndarray) for i in range(N_CALLERS)
+    ]
+    for names, cls in callers * 2:  # some of them have one place
+        assert type(evaluate("c.give()", names)) is cls
 
 
 @pytest.mark.parametrize("text", TUPLES)

@@ -17,8 +17,9 @@ struct noted_caller owners_enter(void)
     return (struct noted_caller){place, former};
 }
 
+#define N_CALLERS 64
+
 /* The names of the modules of callers, and their owners. */
-enum { N_CALLERS = 64 };
 static struct caller {
     PyObject *name;
     int owner;
