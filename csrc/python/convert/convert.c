@@ -287,25 +287,32 @@ PyObject *convert_export(PyObject *x, int depth, bool is_package)
     return out;
 }
 
-/* Adopt the values of a list or dict in place, because NumPy has just made it. */
-static PyObject *adopt_list(PyObject *list, struct call_args *call_args, int depth)
+/* Adopt the items of a list, which NumPy has just made, or of a tuple that nothing else refers
+ * to, in place.  An array is taken out first, so that nothing holds it besides its new one. */
+static PyObject *adopt_in_place(PyObject *items, struct call_args *call_args, int depth)
 {
-    for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
-        PyObject *item = PyList_GetItem(list, i);
-        Py_INCREF(item);
+    bool is_list = PyList_CheckExact(items), is_alone = Py_REFCNT(items) == 1;
+    PyObject *(*get)(PyObject *, Py_ssize_t) = is_list ? PyList_GetItem : PyTuple_GetItem;
+    int (*set)(PyObject *, Py_ssize_t, PyObject *) = is_list ? PyList_SetItem : PyTuple_SetItem;
+    for (Py_ssize_t i = 0; i < Py_SIZE(items); i++) {
+        PyObject *item = Py_NewRef(get(items, i));
+        bool is_taken = is_alone && Py_TYPE(item) == np_array_type;
+        if (is_taken)
+            set(items, i, Py_NewRef(Py_None));
         PyObject *value = convert_adopt(item, call_args, depth);
         if (!value) {
-            Py_DECREF(list);
+            Py_DECREF(items);
             return NULL;
         }
-        if (value == item)
+        if (value == item && !is_taken)
             Py_DECREF(value);
         else
-            PyList_SetItem(list, i, value);
+            set(items, i, value);
     }
-    return list;
+    return items;
 }
 
+/* Do the same with the values of a dict. */
 static PyObject *adopt_dict(PyObject *dict, struct call_args *call_args, int depth)
 {
     PyObject *keys = PyDict_Keys(dict); /* references to values would make them look held */
@@ -326,9 +333,12 @@ static PyObject *adopt_dict(PyObject *dict, struct call_args *call_args, int dep
     return dict;
 }
 
-/* Tuples, and named tuples such as linalg's SVDResult, are rebuilt. */
+/* Tuples, and named tuples such as linalg's SVDResult, are rebuilt if something else refers to
+ * them. */
 static PyObject *adopt_tuple(PyObject *tuple, struct call_args *call_args, int depth)
 {
+    if (Py_REFCNT(tuple) == 1)
+        return adopt_in_place(tuple, call_args, depth);
     Py_ssize_t n = PyTuple_Size(tuple);
     PyObject *items = PyTuple_New(n);
     bool changed = false;
@@ -416,7 +426,7 @@ static PyObject *adopt_items(PyObject *result, struct call_args *call_args, int 
     if (PyTuple_Check(result))
         result = adopt_tuple(result, call_args, depth);
     else if (!call_args->is_held && PyList_CheckExact(result))
-        result = adopt_list(result, call_args, depth);
+        result = adopt_in_place(result, call_args, depth);
     else if (!call_args->is_held && PyDict_CheckExact(result))
         result = adopt_dict(result, call_args, depth);
     call_args->is_held = was_held;
