@@ -105,6 +105,13 @@ PROGRAMS = {
         s = np.ones(3).view(Mixed)
         print(type((np.ones(3) * s)[0]) is np.ndarray, np.linalg.norm(s))
     """,
+    "scalar": """
+        class Number(np.float64):
+            __array_function__ = Plain.__array_function__
+        for size in SIZES:
+            print(np.vstack((np.ones(size), Number(1))), np.linalg.norm(Number(1)))
+            print(np.searchsorted(np.ones(size), Number(5)))
+    """,
     "direct call": """
         a = np.ones(3)
         out = Plain().__array_ufunc__(np.multiply, "__call__", a, out=(a,))

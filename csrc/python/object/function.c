@@ -169,6 +169,18 @@ static inline bool has_layer(const struct function *f)
 static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, size_t flags,
                                      PyObject *names);
 
+/* Return a new reference to what a function of NumPy calls if no argument overrides it, or NULL
+ * if there is no such function or if a call of it needs a tuple of the arguments. */
+static PyObject *inside_of(PyObject *wrapped)
+{
+    PyObject *inside = PyObject_GetAttrString(wrapped, "_implementation");
+    vector_call *call = inside && layout_is_known() ? layout_vectorcall(inside) : NULL;
+    if (!call || !*call)
+        Py_CLEAR(inside);
+    PyErr_Clear();
+    return inside;
+}
+
 /* Prepare a function, while this thread holds the lock.  If it is interrupted, the next use
  * tries again. */
 static int prepare_locked(struct function *f)
@@ -181,6 +193,7 @@ static int prepare_locked(struct function *f)
     if (!done)
         return -1;
     Py_DECREF(done);
+    f->inside = inside_of(f->wrapped);
     f->call = function_vectorcall;
     Py_CLEAR(f->row);
     return 0;
@@ -742,12 +755,12 @@ static PyObject *run_layer(struct function *f, PyObject *args, PyObject *kwargs)
     return adopt_from_layer(result, args, kwargs);
 }
 
-/* Check whether a layer raised a TypeError in place of NumPy's dispatcher, which comes before
- * its code. */
+/* Check whether an exception was raised in place of that of NumPy's dispatcher, which comes
+ * before the code of the function. */
 static bool comes_too_late(const struct function *f, PyObject *args, PyObject *kwargs)
 {
     PyObject *type, *value, *traceback;
-    if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_TypeError))
+    if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_Exception))
         return false;
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *answer = PyObject_CallFunctionObjArgs(is_refused, f->wrapped, args,
@@ -1024,7 +1037,7 @@ static inline int call_direct(const struct function *f, PyObject *const *args, s
 static inline bool is_plain(PyObject *x)
 {
     return x == Py_None || PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) ||
-           PyUnicode_CheckExact(x) || PyArray_IsScalar(x, Generic);
+           PyUnicode_CheckExact(x) || (PyArray_IsScalar(x, Generic) && is_static(Py_TYPE(x)));
 }
 
 /* Check for an item of a tuple or list that call_plain() takes: no function of the program, and
@@ -1163,6 +1176,56 @@ static bool are_taken(const struct function *f, PyObject *const *args, size_t n,
     return !(has_container && makes_objects);
 }
 
+/* Return what is called for NumPy's function.  None of the arguments overrides it, and to ask
+ * them takes longer than the rest of the call.  Some dispatchers refuse numbers. */
+static PyObject *callable_of(const struct function *f, PyObject *const *args, size_t n)
+{
+    bool is_first = f->inside && n > 0 &&
+                    (is_array(args[0]) || PyTuple_CheckExact(args[0]) ||
+                     PyList_CheckExact(args[0]) || PyUnicode_CheckExact(args[0]));
+    return is_first ? f->inside : f->wrapped;
+}
+
+/* Make a tuple and a dict of the arguments of a call, or NULL without keywords.  Return 0, or
+ * -1 with an exception set. */
+static int collect(PyObject *const *values, size_t n, PyObject *names, PyObject **args,
+                   PyObject **kwargs)
+{
+    *kwargs = names ? PyDict_New() : NULL;
+    *args = PyTuple_New((Py_ssize_t)n);
+    bool is_done = *args && (*kwargs || !names);
+    for (size_t i = 0; is_done && i < n; i++)
+        PyTuple_SetItem(*args, (Py_ssize_t)i, Py_NewRef(values[i]));
+    for (Py_ssize_t i = 0; is_done && names && i < PyTuple_Size(names); i++)
+        is_done =
+            PyDict_SetItem(*kwargs, PyTuple_GetItem(names, i), values[(Py_ssize_t)n + i]) == 0;
+    if (is_done)
+        return 0;
+    Py_CLEAR(*args);
+    Py_CLEAR(*kwargs);
+    return -1;
+}
+
+/* Call NumPy's function after what is inside it raised an exception, if its dispatcher refuses
+ * the call, or cannot be asked because the function is compiled.  Otherwise return NULL with
+ * the exception. */
+static PyObject *call_refused(const struct function *f, PyObject *const *values, size_t n,
+                              PyObject *names)
+{
+    PyObject *args, *kwargs, *type, *error, *traceback, *result = NULL;
+    PyErr_Fetch(&type, &error, &traceback);
+    int status = collect(values, n, names, &args, &kwargs);
+    PyErr_Restore(type, error, traceback);
+    bool is_compiled = PyCFunction_Check(f->inside) && PyErr_ExceptionMatches(PyExc_Exception);
+    if (status == 0 && (is_compiled || comes_too_late(f, args, kwargs))) {
+        PyErr_Clear();
+        result = PyObject_Call(f->wrapped, args, kwargs);
+    }
+    Py_XDECREF(args);
+    Py_XDECREF(kwargs);
+    return result;
+}
+
 /* Call NumPy's function with arrays, plain arguments, and short tuples and lists of them,
  * without a tuple of the arguments.  Return 1 with the result, or NULL if that is an exception,
  * or 0 if it is another call. */
@@ -1179,7 +1242,8 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
         (f->operation >= 0 && n == 2 && queue_takes_result(args[0], args[1])) ||
         (f->operation >= 0 && n > 0 && is_costly(f->operation, args[0])))
         return 0;
-    vector_call *call = layout_vectorcall(f->wrapped);
+    PyObject *callable = callable_of(f, args, n);
+    vector_call *call = layout_vectorcall(callable);
     if (!call || !*call || !are_taken(f, args, n, names))
         return 0;
     *result = NULL;
@@ -1189,7 +1253,9 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     while (taken < all && (values[taken] = plain_value(f, args[taken], &call_args)))
         taken++;
     if (taken == all)
-        *result = (*call)(f->wrapped, values, n, names);
+        *result = (*call)(callable, values, n, names);
+    if (taken == all && !*result && callable != f->wrapped)
+        *result = call_refused(f, values, n, names);
     recursion_leave();
     if (f->adopts)
         *result = convert_adopt(*result, &call_args, MAX_DEPTH);
@@ -1199,30 +1265,15 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     return 1;
 }
 
-/* Return a new dict of the keyword arguments, whose values follow the others. */
-static PyObject *collect_keywords(PyObject *const *values, PyObject *names)
-{
-    PyObject *kwargs = PyDict_New();
-    for (Py_ssize_t i = 0; kwargs && i < PyTuple_Size(names); i++)
-        if (PyDict_SetItem(kwargs, PyTuple_GetItem(names, i), values[i]) < 0)
-            Py_CLEAR(kwargs);
-    return kwargs;
-}
-
 /* This function is separate because it needs many registers, which take time to save. */
 __attribute__((noinline)) static PyObject *
 call_indirect(PyObject *self, PyObject *const *values, size_t n, PyObject *names)
 {
-    PyObject *result, *kwargs = NULL;
+    PyObject *result, *args, *kwargs;
     if (call_plain((struct function *)self, values, n, names, &result) != 0)
         return result;
-    PyObject *args = PyTuple_New((Py_ssize_t)n);
-    for (size_t i = 0; args && i < n; i++)
-        PyTuple_SetItem(args, (Py_ssize_t)i, Py_NewRef(values[i]));
-    if (!args || (names && !(kwargs = collect_keywords(values + n, names)))) {
-        Py_XDECREF(args);
+    if (collect(values, n, names, &args, &kwargs) < 0)
         return NULL;
-    }
     ternaryfunc call =
         is_reported() ? (ternaryfunc)PyType_GetSlot(Py_TYPE(self), Py_tp_call) : function_call;
     result = call(self, args, kwargs);
@@ -1327,6 +1378,7 @@ static struct function *copy_function(const struct function *f, PyObject *wrappe
     copy->direct = f->direct;
     copy->takes_axis = f->takes_axis;
     copy->wrapped = Py_NewRef(wrapped);
+    copy->inside = wrapped == f->wrapped ? Py_XNewRef(f->inside) : NULL;
     copy->choose = Py_XNewRef(f->choose);
     copy->choose_from = f->choose_from;
     copy->choose_rule = f->choose_rule;
@@ -1506,6 +1558,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
 {
     struct function *f = (struct function *)self;
     Py_VISIT(f->wrapped);
+    Py_VISIT(f->inside);
     Py_VISIT(f->choose);
     Py_VISIT(f->ways[0].implementation);
     Py_VISIT(f->ways[1].implementation);
@@ -1536,6 +1589,7 @@ static void function_dealloc(PyObject *self)
     if (f->weakrefs)
         PyObject_ClearWeakRefs(self);
     Py_XDECREF(f->wrapped);
+    Py_XDECREF(f->inside);
     Py_XDECREF(f->row);
     Py_XDECREF(f->choose);
     Py_XDECREF(f->ways[0].implementation);
