@@ -104,10 +104,13 @@ def _logspace(
 
 def _stack_lines(lines: list[Any], dtype: numpy.dtype[Any]) -> Any:
     """Return the coordinates of all points of a grid, from the values of its axes."""
-    shape = tuple(line.size for line in lines)
-    if not is_core_dtype(dtype) or not _is_large(math.prod(shape)):
+    shape = len(lines), *(line.size for line in lines)
+    if not is_core_dtype(dtype):
         return NotImplemented
-    result = _bridge.empty((len(lines), *shape), dtype.num)
+    if _is_large(math.prod(shape[1:])):
+        result = _bridge.empty(shape, dtype.num)
+    else:
+        result = _bridge.wrap(numpy.empty(shape, dtype))
     if result is NotImplemented:
         return result
     for axis, line in enumerate(lines):
@@ -140,14 +143,12 @@ def _read_axis(part: Any) -> tuple[Any, Any, Any, int] | None:
 
 def _mgrid(key: Any) -> Any:
     read: list[tuple[Any, Any, Any, int]] = []
-    size = 1
     for part in key if type(key) is tuple else ():
         axis = _read_axis(part)
         if axis is None or axis[3] < 1:
             return NotImplemented
         read.append(axis)
-        size *= axis[3]
-    if not read or not _is_large(size):
+    if not read:
         return NotImplemented
     dtype = numpy.result_type(0, *(number for part in read for number in part[:3]))
     lines = []
@@ -160,7 +161,9 @@ def _mgrid(key: Any) -> Any:
 
 
 def _new_line(start: Any, step: Any, length: int, dtype: numpy.dtype[Any]) -> Any:
-    line = numpy.arange(length, dtype=dtype) * step + start
+    line = numpy.arange(length, dtype=dtype)
+    if start != 0 or step != 1:
+        line = line * step + start
     return _bridge.wrap(line.astype(dtype, copy=False))
 
 

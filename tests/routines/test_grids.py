@@ -65,6 +65,10 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "mgrid without a stop": lambda np: np.mgrid[0:, 5:65],
     "mgrid of nothing": lambda np: np.mgrid[0:0, 5:965],
     "mgrid with no step": lambda np: np.mgrid[0:30:0, 5:65],
+    "small mgrid": lambda np: np.mgrid[0:3, 1:9:2, -2:0],
+    "small mgrid of numbers": lambda np: np.mgrid[0:1:5j, -0.0:3:0.5, 2.5:0:-1],
+    "small mgrid of large integers": lambda np: np.mgrid[2**62 : 2**62 + 3, 0:2],
+    "small mgrid of huge integers": lambda np: np.mgrid[2**63 : 2**63 + 3, 0:2],
     "ogrid": lambda np: np.ogrid[0:1:30j, 0:2:40j],
     "meshgrid": lambda np: np.meshgrid(np.arange(30.0), np.arange(40)),
     "meshgrid, ij": lambda np: np.meshgrid(
