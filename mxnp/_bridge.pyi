@@ -39,7 +39,7 @@ class Function:
     layer: Callable[..., Any] | bool | None
     threshold_factor: int
     layer_factor: int
-    size_rule: str  # "a" arrays, "s" shape, "r" range, "d", "p" draws, "q" any call
+    size_rule: str  # "a", "w" arrays, "s" shape, "r" range, "d", "p" draws, "q" any
     size_place: int
     operation: int
     is_maker: bool

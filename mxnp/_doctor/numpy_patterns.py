@@ -25,7 +25,7 @@ def small_calls(search: Search) -> Iterator[Finding]:
     factors = {
         name.removeprefix("ndarray."): way.threshold_factor
         for name, row in reversed([*ROWS.items()])
-        if (way := next(iter(find_forms(row)), row.layer)) and way.size_rule in "ao"
+        if (way := next(iter(find_forms(row)), row.layer)) and way.size_rule in "aow"
     }
     found: dict[str, list[tuple[ast.AST, Row]]] = defaultdict(list)
     for node, rows in search.facts.rows.items():

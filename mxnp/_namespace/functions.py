@@ -100,10 +100,11 @@ class _Table(Mapping[str, Row]):
 # samplers. "layer" is NumPy's code. After the colon is the factor of the threshold, and
 # the size rule if it is not the largest array: "s" the shape in the first argument, "n"
 # the square of that number or of the size of an array, "t" the number in the third
-# argument or in `num`, "g" the grid of the arrays, "r" the length of a range, "m" an
-# array if one has three axes, "o" the largest array, but NumPy reduces one to a number
-# if there is one thread, "i" the argument at a place, "q" what the form decides, "d"
-# the size of a draw and its place, "p" the same if there are several threads.
+# argument or in `num`, "g" the grid of the arrays, "r" the length of a range, "w" the
+# largest array if there are several threads, "m" the same if an array has three axes,
+# "o" the largest array, but NumPy reduces one to a number if there is one thread, "i"
+# the argument at a place, "q" what the form decides, "d" the size of a draw and its
+# place, "p" the same if there are several threads.
 #
 # In calls, the letter of an array names its elements and the digit the number of axes:
 # f has floats, p positive ones, n NaN too, s is float32, i and j are integers, q small
@@ -142,11 +143,11 @@ clip direct,copies (f1, -1, 2); (i1, 0, None); (f2, f2, 3.0)
 column_stack layer:16 ((f1, f1)); ((f2, f2[:, 0])); ([f1, f1])
 compress selections (b1, f1); ([True, False], f2, axis=0)
 concatenate direct,copies:16 ([f1, f1]); ([f2, s2], axis=1); ((i1, f1))
-convolve layer:8 (f1, p1[:5]); (f1, p1[:4], 'same'); (f1[:50], p1[:5], 'valid');
+convolve layer:8w (f1, p1[:5]); (f1, p1[:4], 'same'); (f1[:50], p1[:5], 'valid');
     (f1[:50], p1[:5])
 copy direct,copies:32 (f2)
 copyto selections (f1, f1); (f2, 3, where=b2)
-correlate layer:4 (f1, p1[:5], 'same'); (f1, p1[:20], 'full'); (f1, p1[:9]);
+correlate layer:4w (f1, p1[:5], 'same'); (f1, p1[:20], 'full'); (f1, p1[:9]);
     (f1[:50], p1[:5])
 count_nonzero direct,statistics:16 (f2); (b2, axis=0)
 cross layer:8 (f2[:, :3], p2[:, :3]); (f1[:3], f1[:3])
@@ -184,7 +185,7 @@ imag direct (c2); (f1)
 indices layer:16s (T)
 inner card/products (p1, p1)
 insert layer:32 (f1, 1, 2.0); (f2, [3, 4], 1.0, axis=1)
-interp layer:4 (f1, [0, 1, 2], [3, 4, 5]); (f1, p1[:3].cumsum(), p1[:3], period=2.0)
+interp layer:4w (f1, [0, 1, 2], [3, 4, 5]); (f1, p1[:3].cumsum(), p1[:3], period=2.0)
 intersect1d layer (i1, i1); (i1, q1, return_indices=True)
 isclose layer:8 (f1, f1); (n1, n1, equal_nan=True); (f1, 0.25)
 iscomplex layer:16 (c1)
@@ -278,24 +279,24 @@ vstack direct,layer:16 ([f1, f1])
 where direct,selections (b1, f1, 0); (b2, i2, f2); (f1)
 zeros direct,copies:s (S); (T, 'i4')
 zeros_like direct,copies:4 (f2)
-fft.fft card/transforms,layer:4 (f2); (f2, axis=0); (c2, norm='ortho'); (f1)
-fft.fft2 card/transforms,layer:4 (f2)
+fft.fft card/transforms,layer:4w (f2); (f2, axis=0); (c2, norm='ortho'); (f1)
+fft.fft2 card/transforms,layer:4w (f2)
 fft.fftfreq layer:8s (S); (S, 0.5)
-fft.fftn card/transforms,layer:4 (f3)
+fft.fftn card/transforms,layer:4w (f3)
 fft.fftshift layer:16 (f1); (f2, axes=0)
-fft.hfft card/transforms,layer:4 (c2)
-fft.ifft card/transforms,layer:4 (c2); (f2, 7, 0); (c1)
-fft.ifft2 card/transforms,layer:4 (c2)
-fft.ifftn card/transforms,layer:4 (f3)
+fft.hfft card/transforms,layer:4w (c2)
+fft.ifft card/transforms,layer:4w (c2); (f2, 7, 0); (c1)
+fft.ifft2 card/transforms,layer:4w (c2)
+fft.ifftn card/transforms,layer:4w (f3)
 fft.ifftshift layer:16 (f2)
-fft.ihfft card/transforms,layer:4 (f2)
-fft.irfft card/transforms,layer:4 (c2); (c1)
-fft.irfft2 card/transforms,layer:4 (c2)
-fft.irfftn card/transforms,layer:4 (c3)
-fft.rfft card/transforms,layer:4 (f2); (f2, axis=0)
-fft.rfft2 card/transforms,layer:4 (f2)
+fft.ihfft card/transforms,layer:4w (f2)
+fft.irfft card/transforms,layer:4w (c2); (c1)
+fft.irfft2 card/transforms,layer:4w (c2)
+fft.irfftn card/transforms,layer:4w (c3)
+fft.rfft card/transforms,layer:4w (f2); (f2, axis=0)
+fft.rfft2 card/transforms,layer:4w (f2)
 fft.rfftfreq layer:8s (S)
-fft.rfftn card/transforms,layer:4 (f3)
+fft.rfftn card/transforms,layer:4w (f3)
 lib.scimath.arccos layer:8 (f1)
 lib.scimath.log layer:16 (f1); (p1)
 lib.scimath.power layer:4 (f1, 2)

@@ -339,11 +339,12 @@ static bool has_large_range(PyObject *args)
     return length > 1 && length >= (double)queue_threshold && length <= INT32_MAX;
 }
 
-/* Check whether random numbers are drawn here, rather than by NumPy: with the rule 'p' threads
- * have to share the work. */
-static inline bool may_draw(const struct recorded_way *way)
+/* Check whether NumPy takes as long as a way that divides calls among threads, as there is one
+ * thread. */
+static inline bool lacks_threads(const struct recorded_way *way)
 {
-    return way->size_rule == 'd' || core->mx_thread_pool_size() > 1;
+    char rule = way->size_rule;
+    return (rule == 'w' || rule == 'm' || rule == 'p') && core->mx_thread_pool_size() == 1;
 }
 
 /* Check whether an argument is the size of many random numbers, or a large array for them. */
@@ -365,8 +366,6 @@ static bool is_many(const struct recorded_way *way, PyObject *x)
  * that is negative, all arguments. */
 static bool draws_many(const struct recorded_way *way, PyObject *args, PyObject *kwargs)
 {
-    if (!may_draw(way))
-        return false;
     if (way->size_place < 0)
         return is_many(way, args);
     PyObject *size = PyTuple_Size(args) > way->size_place
@@ -382,7 +381,7 @@ static bool draws_many(const struct recorded_way *way, PyObject *args, PyObject 
 static bool may_draw_many(const struct recorded_way *way, PyObject *const *args, size_t n,
                           size_t all)
 {
-    if (!may_draw(way))
+    if (lacks_threads(way))
         return false;
     double size = 1;
     for (size_t i = 0; way->size_place < 0 && i < n; i++)
@@ -431,6 +430,8 @@ static bool has_large_at(PyObject *args, int place, int threshold_factor)
 static bool is_for_queue(const struct function *f, const struct recorded_way *way,
                          int threshold_factor, PyObject *args, PyObject *kwargs)
 {
+    if (lacks_threads(way))
+        return false;
     switch (way->size_rule) {
     case 's':
     case 'n':
@@ -910,8 +911,7 @@ static inline bool is_draw(const struct recorded_way *way)
 /* Check whether only calls with large arrays are large. */
 static inline bool needs_large_array(const struct recorded_way *way)
 {
-    return way->size_rule == 'a' || way->size_rule == 'o' || way->size_rule == 'm' ||
-           way->size_rule == 'i';
+    return memchr("aowmi", way->size_rule, 5) != NULL;
 }
 
 /* Return the size from which calls of a function are recorded, or left to NumPy. */
@@ -1628,13 +1628,12 @@ static PyMemberDef function_members[] = {
      "An array of this many thresholds is large for `layer`."},
     {"size_rule", T_CHAR, offsetof(struct function, ways[0].size_rule), 0,
      "What has to be large: \"a\" an argument, \"s\" the shape in the first argument, \"n\" "
-     "the "
-     "square of that number or of the size of an array, \"t\" the number in the third "
-     "argument or in `num`, \"g\" the grid of all arrays, \"r\" a range, \"m\" an argument if "
-     "one has "
-     "three axes, \"o\" an argument if "
-     "several threads reduce it to one number, \"i\" the argument at `size_place`, \"d\" the "
-     "size of a draw, \"p\" the same if there are several threads. With \"q\", "
+     "the square of that number or of the size of an array, \"t\" the number in the third "
+     "argument or in `num`, \"g\" the grid of all arrays, \"r\" a range, \"w\" an argument "
+     "if there are several threads, \"m\" the same if an argument has three axes, \"o\" an "
+     "argument if several threads reduce it to one number, \"i\" the argument at "
+     "`size_place`, \"d\" the size of a draw, \"p\" the same if there are several threads. "
+     "With \"q\", "
      "`implementation` decides."},
     {"size_place", T_INT, offsetof(struct function, ways[0].size_place), 0,
      "With the rules \"d\" and \"p\", the place of the size among the arguments, or -1 if they "
