@@ -425,6 +425,13 @@ LOOPS |= {
 }
 REFUSED = {
     "index deleted after": "for i in range(n): y[i] = x[i]\ndel i",
+    "exchanges in one loop": "for i in range(n - 1):\n"
+    "    if x[i] > x[i + 1]: x[i], x[i + 1] = x[i + 1], x[i]",
+    "value in a list": "v = [1.0]\nfor i in range(n): y[i] = x[i] in v",
+    "value not in a list": "v = [1.0]\nfor i in range(n): y[i] = x[i] not in v",
+    "object": "for i in range(n): y[i] = x[i] is b",
+    "another object": "for i in range(n): y[i] = x[i] is not b",
+    "element that is false": "for i in range(n): y[i] = not x[i]",
     "index increased after": "for i in range(n): y[i] = x[i]\ni += 1",
     "recurrence": "for i in range(1, n): y[i] = y[i - 1] * 0.5 + x[i]",
     "later element": "for i in range(n - 1): y[i] = y[i + 1] + x[i]",
