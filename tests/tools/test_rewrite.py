@@ -178,6 +178,10 @@ OFFERED = {
         "print(f'{max(x)} {sum(x > 1)}', min(\nx[1:]), min(x)); m = max(w)",
         ["print(f'{x.max()} {(x > 1).sum()}', x[1:].min(), x.min()); m = w.max()"],
     ),
+    "decorated function": (
+        "@np.vectorize\ndef f(v): return v * 2 if v > 1 else v\ny = f(x)",
+        ["y = np.where(x > 1, x * 2, x)"],
+    ),
     "any": ("y = any(x > 9)\nprint(type(y))", ["y = bool((x > 9).any())"]),
     "inner loop": (
         "p = x.reshape(60, 50)\nfor i in range(60):\n    t = 1.0\n    for j in range(50):"
@@ -251,6 +255,10 @@ REFUSED = {
     "saved": (
         "for v in x:\n    if v > 9: np.save('no', x)",
         "it calls `save`",
+    ),
+    "values that nothing reads": (
+        "def f(x):\n    for v in x: u = v * 2\nf(x)",
+        "no result of it was compared",
     ),
     "warning": (
         "for i in range(n): y[i] = np.sqrt(x[i]) if x[i] > 0 else 0.0",
