@@ -142,6 +142,16 @@ class A(np.ndarray):
 x.view(A) + 1
 
 class A(np.ndarray):
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return super().__array_ufunc__(ufunc, "foo", *inputs, **kwargs)
+x.view(A).__array_ufunc__(np.add, "reduce", x)
+
+class A(np.ndarray):
+    def __array_function__(self, *args):
+        return super().__array_function__(*args)
+x.view(A).__array_function__(np.sum, (A,), (), {})
+
+class A(np.ndarray):
     def __array_finalize__(self, obj):
         fail()
 x.view(A)
