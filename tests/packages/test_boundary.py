@@ -1,5 +1,6 @@
 """Test that compiled code of other packages receives the NumPy array inside."""
 
+import collections
 import contextlib
 import importlib
 import inspect
@@ -406,6 +407,29 @@ def test_imported_names_of_a_module_are_unchanged(compiled):
 def test_errors_pass(compiled, x):
     with pytest.raises(TypeError, match=r"expected numpy\.ndarray"):
         compiled.many(x, "text")
+
+
+class Unmade(collections.namedtuple("Unmade", "one")):
+    """A named tuple that cannot be made with other items."""
+
+    @classmethod
+    def _make(cls, items):
+        raise ValueError("not made")
+
+
+@pytest.mark.parametrize(
+    "held",
+    [lambda x: x, lambda x: (x,), lambda x: [x], lambda x: [1, {"a": x}]],
+    ids=["itself", "tuple", "list", "dict"],
+)
+def test_errors_of_containers_pass(compiled, x, held):
+    given = held(Unmade(x))
+    calls = [getattr(compiled, name) for name in CALLS]
+    for call in (*calls, compiled.Taker, compiled.Taker().__getitem__):
+        with pytest.raises(ValueError, match="not made"):
+            call(given)
+    with pytest.raises(ValueError, match="not made"):
+        compiled.Taker()[given] = x
 
 
 def test_index_errors_of_recorded_operations_are_raised_first(compiled):

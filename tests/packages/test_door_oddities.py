@@ -7,11 +7,14 @@ raise their exceptions.
 from __future__ import annotations
 
 import sys
+import types
 
 import pytest
 from support.doors import installed, needs_doors
 
 import mxnp
+from mxnp import _bridge
+from mxnp._interop import door
 
 pytestmark = needs_doors
 
@@ -208,3 +211,26 @@ for call in [
     theirs = run(text.replace("np.arange(5.0)", "1"), visited=visited)
     assert ours == theirs
     assert len(ours) == 13
+
+
+def test_errors_in_the_search_for_an_owner_pass(odd):
+    """A signal handler may raise an exception while a door is opened."""
+
+    def find_owner(name, names):
+        if name == "unknown":
+            raise KeyboardInterrupt
+        return door.find_owner(name, names)
+
+    code = (lambda x: x).__code__
+    known, unknown = (
+        types.FunctionType(code, {"__name__": name})
+        for name in (odd.__name__, "unknown")
+    )
+    unknown.__module__ = odd.__name__
+    _bridge.set_owners(find_owner)
+    try:
+        _bridge.open_door(known)
+        with pytest.raises(KeyboardInterrupt):
+            _bridge.open_door(unknown)
+    finally:
+        _bridge.set_owners(door.find_owner)
