@@ -1792,6 +1792,17 @@ def callback(np, p, x):
 
 
 @use
+def callbacks_with_many_arguments(np, p, x):
+    def own(*args):
+        kinds.update(type(each) is np.ndarray for each in args)
+        return sum(args)
+
+    kinds = set()
+    found = [p.solve(own, x, (x,) * n) for n in range(12, 20)]
+    return found, kinds
+
+
+@use
 def callback_lambda(np, p, x):
     return p.apply(lambda x: x.T * 2, x), p.apply(lambda: x)
 
