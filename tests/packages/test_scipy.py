@@ -680,6 +680,26 @@ def test_errors_are_scipys(threads, function, args, kwargs):
     threads.compare(function, *args, **kwargs)
 
 
+@pytest.mark.parametrize(
+    "others",
+    [lambda a: a[:1], lambda a: a[:, :1], lambda a: a[0], lambda a: a[0, 0, ...]],
+    ids=["row", "column", "fewer axes", "no axes"],
+)
+def test_broadcast_calls_are_not_repeated(threads, monkeypatch, others):
+    """SciPy repeats a call of which a piece fails, with the same result."""
+    original, ended = entries.Entry.run, []
+
+    def run(self, *args, **kwargs):
+        is_divided = original(self, *args, **kwargs)
+        ended.append(is_divided)
+        return is_divided
+
+    monkeypatch.setattr(entries.Entry, "run", run)
+    for a in (IMAGE, IMAGE.T):
+        assert threads.compare(special.gammainc, a, others(a))
+    assert ended == [True, True]
+
+
 @pytest.mark.parametrize("coefficient", [np.inf, np.nan, 1e-160, 1e200, 0.1 + 0.3j])
 def test_a_filter_whose_lines_have_other_coefficients(threads, coefficient):
     """SciPy divides them by the first one again for each line."""
