@@ -43,6 +43,8 @@ def test_only_a_core_of_these_sources_gets_their_state(
     def build_wheel(folder, settings, metadata):
         with ZipFile(Path(folder, "mxnp.whl"), "w") as wheel:
             wheel.writestr("mxnp/_core.abi3.so", f"\0{core}\0")
+            wheel.writestr("mxnp/linalg.py", "")
+            wheel.writestr("_mxnp_dask.py", "# for Dask")
             wheel.writestr("mxnp.dist-info/RECORD", "")
         return "mxnp.whl"
 
@@ -51,6 +53,8 @@ def test_only_a_core_of_these_sources_gets_their_state(
         files = {path: wheel.read(path).decode() for path in wheel.namelist()}
     state = files.get("mxnp/_core.state")
     assert state == (backend.digest.state(folder) if is_of_these_sources else None)
+    assert files["_mxnp_dask.py"] == "# for Dask"
+    assert "mxnp/linalg.py" not in files  # it is in the checkout
     for path in files:
         assert path in files["mxnp.dist-info/RECORD"]
 
