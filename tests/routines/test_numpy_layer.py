@@ -314,8 +314,11 @@ def test_einsum_is_divided(xp: Any, sum_: Any, kind: str) -> Any:
         )
         x = xp.asfortranarray(x) if kind == "fortran" else x
         arrays.append(x[..., ::-1] if kind == "reversed" else x)
-    result = xp.einsum(subscripts, *arrays)
-    return result, result.strides, result.flags.owndata
+    results = [
+        xp.einsum(subscripts, *arrays, **keywords)
+        for keywords in ({}, {"order": "F"}, {"dtype": "c16", "casting": "same_kind"})
+    ]
+    return [(result, result.strides, result.flags.owndata) for result in results]
 
 
 @pytest.mark.usefixtures("_two_threads")
