@@ -379,6 +379,36 @@ def test_reports_count_the_processor() -> None:
     ]
 
 
+@pytest.mark.usefixtures("three_threads")
+def test_reports_count_the_bytes_of_positions() -> None:
+    with mxnp.profile() as report:
+        mxnp.argsort(mxnp.array(distinct("f")))
+    rows = [row for row in report.rows if row.operation == "argsort"]
+    assert [(row.bytes_read, row.bytes_written) for row in rows] == [
+        (4 * SIZE, 8 * SIZE)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("elements", "backend"),
+    [
+        (numpy.arange(1.0 * SIZE), "numpy"),
+        (-numpy.arange(1.0 * SIZE), "numpy"),
+        (distinct("d"), "cpu"),
+    ],
+    ids=["rising", "falling", "others"],
+)
+@pytest.mark.usefixtures("three_threads")
+def test_numpy_sorts_runs(elements: Array, backend: str) -> None:
+    """A stable sort of NumPy finds elements that rise or fall."""
+    x = mxnp.array(elements)
+    with mxnp.profile() as report:
+        mxnp.argsort(x, kind="stable")
+        mxnp.sort(x, kind="stable")
+    found = {row.operation: row.backend for row in report.rows}
+    assert (found["argsort"], found["sort"]) == (backend, backend)
+
+
 @pytest.mark.parametrize("has_vectors", [False, True])
 @pytest.mark.parametrize("dtype", "bhilfd")
 @pytest.mark.usefixtures("three_threads")
