@@ -27,7 +27,7 @@ def outcome(xp: ModuleType, expression: str, **names: Any) -> Any:
         except Exception as error:
             result = type(error).__name__, str(error)
         getattr(xp, "synchronize", lambda: None)()
-    return result, sorted({str(each.message) for each in caught})
+    return result, sorted(str(each.message) for each in caught)
 
 
 # -- Methods of ufuncs -----------------------------------------------------------------
@@ -585,6 +585,7 @@ np.histogram(a, range=(0, 5))
 np.histogram(a, range=(5, 1))
 np.histogram(a, range=(nan, 1))
 np.histogram(a, range=(-1e308, 1e308))
+np.histogram(a, range=(inf, inf))
 np.histogram(a, range=('a', 'b'))
 np.histogram(a, range=(0j, 1))
 np.histogram(a, density=np.ones(2))
