@@ -32,6 +32,12 @@ def at_the_start() -> Any:
     _bridge.set_threshold(threshold)
 
 
+def test_work_before_a_device_is_initialized() -> None:
+    """Tests use devices at once; docs/cuda.md states how much others wait for."""
+    bytes_before = {device.name: device.opening for device in core.devices()}
+    assert bytes_before == {"metal": 0, "cuda": 4 << 30}
+
+
 def groups(body: Callable[[], Any]) -> int:
     """Count the groups of operations that ran on the device."""
     np.synchronize()
