@@ -32,9 +32,16 @@ from typing import Any, NamedTuple
 from mxnp import _bridge
 from mxnp._engine.frames import OPTIMIZED, variables_of
 
-from .attributes import is_seen, named, reads, reads_attribute, see_class, see_stores
+from .attributes import (
+    ClassTable,
+    is_seen,
+    named,
+    reads,
+    reads_attribute,
+    see_class,
+    see_stores,
+)
 from .boundary import is_standard, takes_arrays
-from .class_table import ClassTable
 from .editable import editable_root
 from .owners import belongs_to_package, belongs_to_program, get_rules
 from .program_files import is_in_folder, is_in_program

@@ -6,8 +6,7 @@ import functools
 import gc
 
 from mxnp import _bridge
-from mxnp._interop.attributes import _codes_in
-from mxnp._interop.class_table import ClassTable
+from mxnp._interop.attributes import ClassTable, _codes_in
 
 
 def outer(first):
