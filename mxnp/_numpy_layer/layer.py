@@ -9,6 +9,7 @@ is recorded.
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Iterator
@@ -314,6 +315,7 @@ def find_layer(original: Any) -> Any:
         return copy
 
 
+@functools.cache
 def find_dispatcher(original: Any) -> types.FunctionType | None:
     """
     Return the function that shows NumPy the arrays of a call, before the call.

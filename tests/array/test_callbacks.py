@@ -2,10 +2,13 @@
 
 import contextlib
 import io
+import sys
 import weakref
 
 import numpy
 import pytest
+
+import mxnp
 
 SIZE = 40_000
 
@@ -247,3 +250,63 @@ def test_an_array_is_free_again_after_the_call(xp, name):
     b = a + 1
     assert xp is numpy or xp._bridge.pending() == 1
     return b
+
+
+class Lazy:
+    """A number that is missing the first time."""
+
+    def __init__(self):
+        self.n_asked = 0
+
+    def __float__(self):
+        self.n_asked += 1
+        if self.n_asked == 1:
+            raise ValueError("not ready")
+        return 1.0
+
+    def __mul__(self, other):
+        return float(self)
+
+    __lt__ = __add__ = __eq__ = __mul__
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "np.copyto(np.zeros(2), x, casting='unsafe')", "np.dot(x, x)", "np.inner(x, x)",
+        "np.concatenate((x, x), dtype=float, casting='unsafe')", "np.lexsort((x, x))",
+        "np.convolve(x, x)", "np.array_equal(x, x)", "np.average(x, weights=x)",
+        "np.vstack((x, x), dtype=float, casting='unsafe')",
+    ],
+)  # fmt: skip
+def test_functions_that_fail_are_not_called_again(expression):
+    def run(np):
+        number = Lazy()
+        x = np.empty(2, object)
+        x[:] = number
+        try:
+            return type(eval(expression, {"np": np, "x": x})), number.n_asked
+        except Exception as error:
+            return type(error), str(error), number.n_asked
+
+    kind, *rest = run(mxnp)
+    expected, *others = run(numpy)
+    assert (kind.__name__, *rest) == (expected.__name__, *others)
+
+
+def test_exceptions_that_come_while_a_dispatcher_is_asked():
+    """Such as those of a signal handler, or here of a trace function."""
+
+    def trace(frame, event, argument):
+        if frame.f_code.co_name == "is_refused":
+            raise KeyboardInterrupt
+
+    x = mxnp.arange(3)
+    with pytest.raises(TypeError, match="not iterable"):
+        mxnp.select([x > 1], 7)
+    sys.settrace(trace)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            mxnp.select([x > 1], 7)
+    finally:
+        sys.settrace(None)

@@ -60,7 +60,7 @@ struct recorded_way {
 
 struct function {
     PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
-    PyObject *inside;                /* what it calls if no argument overrides it, or NULL */
+    PyObject *implementation;        /* what it calls if no argument overrides it, or NULL */
     vector_call call;                /* function_vectorcall, or call_first */
     PyObject *row;                   /* its row's name, or None; NULL once it is prepared */
     direct_call *direct;             /* called when all arrays are small, or NULL */

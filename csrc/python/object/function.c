@@ -170,15 +170,14 @@ static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, si
                                      PyObject *names);
 
 /* Return a new reference to what a function of NumPy calls if no argument overrides it, or NULL
- * if there is no such function or if a call of it needs a tuple of the arguments. */
-static PyObject *inside_of(PyObject *wrapped)
+ * if that is not written in Python. */
+static PyObject *implementation_of(PyObject *wrapped)
 {
-    PyObject *inside = PyObject_GetAttrString(wrapped, "_implementation");
-    vector_call *call = inside && layout_is_known() ? layout_vectorcall(inside) : NULL;
-    if (!call || !*call)
-        Py_CLEAR(inside);
+    PyObject *implementation = PyObject_GetAttrString(wrapped, "_implementation");
+    if (implementation && Py_TYPE(implementation) != function_class)
+        Py_CLEAR(implementation);
     PyErr_Clear();
-    return inside;
+    return implementation;
 }
 
 /* Prepare a function, while this thread holds the lock.  If it is interrupted, the next use
@@ -193,7 +192,7 @@ static int prepare_locked(struct function *f)
     if (!done)
         return -1;
     Py_DECREF(done);
-    f->inside = inside_of(f->wrapped);
+    f->implementation = implementation_of(f->wrapped);
     f->call = function_vectorcall;
     Py_CLEAR(f->row);
     return 0;
@@ -756,18 +755,25 @@ static PyObject *run_layer(struct function *f, PyObject *args, PyObject *kwargs)
     return adopt_from_layer(result, args, kwargs);
 }
 
-/* Check whether an exception was raised in place of that of NumPy's dispatcher, which comes
- * before the code of the function. */
+/* Check whether an error was raised in place of that of NumPy's dispatcher, which comes
+ * before the code of the function.  An exception of a handler that runs here replaces it. */
 static bool comes_too_late(const struct function *f, PyObject *args, PyObject *kwargs)
 {
     PyObject *type, *value, *traceback;
-    if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_Exception))
+    if (!PyErr_Occurred() ||
+        (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)))
         return false;
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *answer = PyObject_CallFunctionObjArgs(is_refused, f->wrapped, args,
                                                     kwargs ? kwargs : Py_None, NULL);
     Py_XDECREF(answer);
-    PyErr_Restore(type, value, traceback); /* drops one of the helper */
+    if (!answer && refusal_drop() < 0) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return false;
+    }
+    PyErr_Restore(type, value, traceback);
     return answer == Py_True;
 }
 
@@ -1180,10 +1186,11 @@ static bool are_taken(const struct function *f, PyObject *const *args, size_t n,
  * them takes longer than the rest of the call.  Some dispatchers refuse numbers. */
 static PyObject *callable_of(const struct function *f, PyObject *const *args, size_t n)
 {
-    bool is_first = f->inside && n > 0 &&
-                    (is_array(args[0]) || PyTuple_CheckExact(args[0]) ||
-                     PyList_CheckExact(args[0]) || PyUnicode_CheckExact(args[0]));
-    return is_first ? f->inside : f->wrapped;
+    bool is_taken = f->implementation && n > 0 &&
+                    ((is_array(args[0]) && PyArray_NDIM(np_array_of(args[0])) > 0) ||
+                     PyTuple_CheckExact(args[0]) || PyList_CheckExact(args[0]) ||
+                     PyUnicode_CheckExact(args[0]));
+    return is_taken ? f->implementation : f->wrapped;
 }
 
 /* Make a tuple and a dict of the arguments of a call, or NULL without keywords.  Return 0, or
@@ -1206,9 +1213,8 @@ static int collect(PyObject *const *values, size_t n, PyObject *names, PyObject 
     return -1;
 }
 
-/* Call NumPy's function after what is inside it raised an exception, if its dispatcher refuses
- * the call, or cannot be asked because the function is compiled.  Otherwise return NULL with
- * the exception. */
+/* Call NumPy's function after its implementation raised an exception, if its dispatcher refuses
+ * the call.  Otherwise return NULL with the exception. */
 static PyObject *call_refused(const struct function *f, PyObject *const *values, size_t n,
                               PyObject *names)
 {
@@ -1216,8 +1222,7 @@ static PyObject *call_refused(const struct function *f, PyObject *const *values,
     PyErr_Fetch(&type, &error, &traceback);
     int status = collect(values, n, names, &args, &kwargs);
     PyErr_Restore(type, error, traceback);
-    bool is_compiled = PyCFunction_Check(f->inside) && PyErr_ExceptionMatches(PyExc_Exception);
-    if (status == 0 && (is_compiled || comes_too_late(f, args, kwargs))) {
+    if (status == 0 && comes_too_late(f, args, kwargs)) {
         PyErr_Clear();
         result = PyObject_Call(f->wrapped, args, kwargs);
     }
@@ -1378,7 +1383,7 @@ static struct function *copy_function(const struct function *f, PyObject *wrappe
     copy->direct = f->direct;
     copy->takes_axis = f->takes_axis;
     copy->wrapped = Py_NewRef(wrapped);
-    copy->inside = wrapped == f->wrapped ? Py_XNewRef(f->inside) : NULL;
+    copy->implementation = wrapped == f->wrapped ? Py_XNewRef(f->implementation) : NULL;
     copy->choose = Py_XNewRef(f->choose);
     copy->choose_from = f->choose_from;
     copy->choose_rule = f->choose_rule;
@@ -1558,7 +1563,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
 {
     struct function *f = (struct function *)self;
     Py_VISIT(f->wrapped);
-    Py_VISIT(f->inside);
+    Py_VISIT(f->implementation);
     Py_VISIT(f->choose);
     Py_VISIT(f->ways[0].implementation);
     Py_VISIT(f->ways[1].implementation);
@@ -1589,7 +1594,7 @@ static void function_dealloc(PyObject *self)
     if (f->weakrefs)
         PyObject_ClearWeakRefs(self);
     Py_XDECREF(f->wrapped);
-    Py_XDECREF(f->inside);
+    Py_XDECREF(f->implementation);
     Py_XDECREF(f->row);
     Py_XDECREF(f->choose);
     Py_XDECREF(f->ways[0].implementation);
