@@ -298,10 +298,10 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
         return NULL;
     if (elementwise_call(op, &a, 1, &result) != 0)
         return result;
-    PyObject *x = operand(a);
+    PyObject *x = operand(a), *into = elide_swapped(op, a, NULL);
     if (!x || recursion_enter() < 0)
         return NULL;
-    result = in_byte_order_of(elide_swapped(op, a, NULL), slot(x));
+    result = in_byte_order_of(into, slot(x));
     recursion_leave();
     return adopt_fresh(result);
 }

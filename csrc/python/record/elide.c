@@ -102,7 +102,7 @@ static int number_type(PyObject *x)
 {
     if (PyBool_Check(x))
         return NPY_BOOL;
-    if (PyLong_CheckExact(x)) {
+    if (PyLong_Check(x)) {
         int is_longer;
         PyLong_AsLongLongAndOverflow(x, &is_longer);
         if (is_longer > 0)
@@ -111,8 +111,8 @@ static int number_type(PyObject *x)
         PyErr_Clear();
         return !fits ? -1 : is_longer ? NPY_ULONG : NPY_LONG;
     }
-    if (PyFloat_CheckExact(x) || PyComplex_CheckExact(x))
-        return PyFloat_CheckExact(x) ? NPY_DOUBLE : NPY_CDOUBLE;
+    if (PyFloat_Check(x) || PyComplex_Check(x))
+        return PyFloat_Check(x) ? NPY_DOUBLE : NPY_CDOUBLE;
     if (!PyArray_IsScalar(x, Number) && !PyArray_IsScalar(x, Bool))
         return -1;
     PyArray_Descr *dtype = PyArray_DescrFromScalar(x);
