@@ -219,21 +219,23 @@ class _Functions(NamedTuple):
     operators: list[weakref.ref[Any]]
     methods: list[weakref.ref[Any]]
     names: set[str]  # of members and in their code, but for `__init__` and the like
+    state: tuple[int, ...]  # the addresses of the members
 
 
 _known = ClassTable[_Functions]()
 
 
 def _functions_of(cls: type) -> _Functions:
-    """Return the functions of a package's class, which stay those of the first call."""
+    """Return the functions of a package's class, which are found if it has changed."""
     known = _known.find(cls)
-    if known is not None:
+    state = tuple(map(id, _members_of(cls).values()))
+    if known is not None and known.state == state:
         return known
     members = [each for each in _members(cls) if type(each[1]) is FunctionType]
     named_in = _bridge.names_in([function for _, function in members])
     named_in.update(_members_of(cls))
     names = {name for name in named_in if not name.startswith("__")}
-    functions = _Functions([], [], [], [], [], names)
+    functions = _Functions([], [], [], [], [], names, state)
     for name, function in members:
         if name in _MAKERS:
             kind = functions.callers if name == "__call__" else functions.makers
@@ -252,7 +254,7 @@ def _functions_of(cls: type) -> _Functions:
 
 def _open_members(cls: type, way: int) -> None:
     """Open the doors of a package's class, again if it is the base of another one."""
-    makers, callers, accessors, operators, methods, _ = _functions_of(cls)
+    makers, callers, accessors, operators, methods, *_ = _functions_of(cls)
     if way == CALLED:
         _bridge.open_members(makers + callers, accessors, operators, methods)
     else:
@@ -344,15 +346,16 @@ _seen_names = ClassTable[tuple[int, list[str]]]()  # with the number of names in
 
 def _names_to_see(cls: type) -> list[str]:
     """Return names in the program's code that a class reads without a getter."""
+    n_named = len(named)  # before they are looked at, as another thread may add one
     n_known, names = _seen_names.find(cls) or (0, [])
-    if n_known == len(named):
+    if n_known == n_named:
         return names
     names = []
     for name in named & reads(cls):
         kind = type(_find_member(cls, name))
         if kind is MemberDescriptorType or not hasattr(kind, "__get__"):
             names.append(name)
-    _seen_names.add(cls, (len(named), names))
+    _seen_names.add(cls, (n_named, names))
     return names
 
 

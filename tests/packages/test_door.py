@@ -829,6 +829,17 @@ def operators(np, p, x):
 
 
 @use
+def operators_of_a_class_that_grows(np, p, x):
+    p.Growing().method(x)
+    p.Growing.grow()
+
+    class Own(p.Growing):
+        pass
+
+    return Own() + x
+
+
+@use
 def reflected_operators(np, p, x):
     o = p.Operand()
     return [
