@@ -965,13 +965,21 @@ def test_calls(statement: str, dtype: str, xp: Library) -> Any:
     return names["result"], c
 
 
+class OwnComplex(complex):
+    """A class of the program that derives from a number of Python."""
+
+
+class OwnFloat(float):
+    """The same for a float."""
+
+
 MIN_ELIDED_BYTES = 256 * 1024  # from which NumPy writes into temporary operands
 EXCHANGED = [
     "a * np.conj(a)", "np.conj(a) * a", "a * (a + 1)", "(a + 1) * (a - 1)", "a * (w + 1)",
     "w * (a + 1)", "(a + 1) * (w + 1)", "(1 + 2j) * (a + 1)", "(a + 1) * (1 + 2j)",
     "np.complex64(1 + 2j) * (a + 1)", "np.complex128(1 + 2j) * (a + 1)", "a[0] * (a + 1)",
     "np.asarray(1 + 2j) * (a + 1)", "a * (a + 1)[::-1]", "a[:1] * (a + 1)",
-    "a.reshape(1, -1) * (a + 1)", "np.multiply(a, a + 1)",
+    "a.reshape(1, -1) * (a + 1)", "np.multiply(a, a + 1)", "OwnComplex(1 + 2j) * (a + 1)",
 ]  # fmt: skip
 
 
@@ -984,9 +992,8 @@ def test_products_that_numpy_writes_into_an_operand(
     """The order of the operands determines the last bits of products."""
     n = MIN_ELIDED_BYTES // numpy.dtype(dtype).itemsize + more
     numbers = numpy.random.default_rng(n).standard_normal(2 * n).view("complex128")
-    return eval(
-        text, {"np": xp, "a": xp.array(numbers.astype(dtype)), "w": xp.array(numbers)}
-    )
+    a, w = xp.array(numbers.astype(dtype)), xp.array(numbers)
+    return eval(text, {"np": xp, "a": a, "w": w, "OwnComplex": OwnComplex})
 
 
 IN_OPERAND = [
@@ -1024,7 +1031,7 @@ IN_SWAPPED = [
     "+g(a)", "abs(g(a))", "~g(a)", "g(a) ** 2", "g(a) ** 0.5", "g(a) ** -1", "g(a) ** 1",
     "g(a) ** 2.0", "g(a) ** 3", "g(a) < 1", "np.add(g(a), 1)", "np.negative(g(a))",
     "(g(a) + 1) * 2", "[z := g(a), z + 1][1]", "g(a)[:] + 1", "g(a) + b.tolist()",
-    "g(a) + 2**63", "g(a) + 2**70", "g(a) + (-(2**70))", "(g(a) * 1) ** 2 + 1", "g(a) @ b",
+    "g(a) * OwnFloat(2.5)", "OwnFloat(2.5) * g(a)", "g(a) + 2**63", "g(a) + 2**70", "g(a) + (-(2**70))", "(g(a) * 1) ** 2 + 1", "g(a) @ b",
 ]  # fmt: skip
 
 
@@ -1037,7 +1044,7 @@ def test_results_in_another_byte_order(
     """NumPy writes the result into a large temporary operand, also if it is swapped."""
     n = MIN_ELIDED_BYTES // numpy.dtype(dtype).itemsize + more
     a, b = (numpy.arange(2 * n).reshape(2, n) % 5 + 1).astype(dtype)
-    names = {"np": xp, "a": xp.array(a), "b": xp.array(b)}
+    names = {"np": xp, "a": xp.array(a), "b": xp.array(b), "OwnFloat": OwnFloat}
     swapped = numpy.dtype(dtype).newbyteorder()
     try:
         return eval(text, names | {"g": lambda x: x.astype(swapped)})
