@@ -603,6 +603,17 @@ def test_means_in_float16(rows: int, xp: Library) -> Any:
         return [*results, x.mean(axis=0, dtype="f2", keepdims=True)]
 
 
+def test_products_of_float16_warn_once(xp: Library) -> Any:
+    """One of them overflows float32, and another one only float16."""
+    x = xp.ones((256, 1024), "f2")
+    x[0], x[1, :2] = 9, 300
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        product = x.prod(axis=1)
+        product.tolist()
+    return product, [str(each.message) for each in caught]
+
+
 @pytest.mark.parametrize("dtype", ["float16", *DTYPES])
 @pytest.mark.parametrize("name", ["sum", "mean", "var", "std"])
 def test_outputs_in_another_order(name: str, dtype: str, xp: Library) -> Any:

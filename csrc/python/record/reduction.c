@@ -261,15 +261,20 @@ static PyObject *reduction_reduce(PyObject *module, PyObject *args)
         axes_order(&r.input, 1, &r.shape, order);
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
     }
+    bool is_rounded = status > 0 && result != r.row;
+    if (is_rounded)
+        call_site_join("reduce");
     if (status > 0)
         status = reduction_record(&r, MX_REDUCE, 0, out, strides);
-    if (status > 0 && result != r.row) {
+    if (status > 0 && is_rounded) {
         PyObject *total = out;
         r.result = result;
         out = new_output(&r, keeps_axes, order, strides);
         status = out ? record_cast(total, out, "reduce", r.fpe_mask) : -1;
         Py_DECREF(total);
     }
+    if (is_rounded)
+        call_site_end_join();
     return write_result(add_initial(record_result(status, out), initial), to);
 }
 
