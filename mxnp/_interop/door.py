@@ -261,16 +261,17 @@ def _open_members(cls: type, way: int) -> None:
         _bridge.open_members([], accessors, operators + callers, methods)
 
 
-_modules: dict[str, int] = {}  # whose operators wait, with their addresses
+_modules: dict[str, weakref.ref[ModuleType]] = {}  # whose operators wait
 
 
 def _open_neighbours(cls: type) -> None:
     """Make the operators of all classes wait that a module of a package defines."""
     name = _members_of(cls)["__module__"]
-    module = sys.modules.get(name)
-    if _modules.get(name) == id(module):
+    module: Any = sys.modules.get(name)
+    known = _modules.get(name)
+    if (known and known() is module) or not issubclass(type(module), ModuleType):
         return
-    _modules[name] = id(module)
+    _modules[name] = weakref.ref(module)
     for value in list(_names_of(module).values()):
         if (
             issubclass(type(value), type)
