@@ -508,6 +508,34 @@ def test_dtypes_without_a_row(dtype: str, xp: Library) -> Any:
     return [found, b, c, a * 2, b == c, xp.concatenate([b, b])[::3]]
 
 
+DESCRIBED = {
+    "metadata": numpy.dtype("f8", metadata={"unit": "m"}),
+    "fields": numpy.dtype(("f8", [("low", "u4"), ("high", "u4")])),
+}
+KEEPING = """
+a + a, a * 2, 2 - a, w + a, a + w, a > 1, -a, abs(a), a[::2] + 1, a * a + a
+np.sqrt(a), np.maximum(a, 0), *np.modf(a), np.hypot(a, w), np.where(a > 1, a, w)
+a[i], a[a > 1], np.take(a, i), np.compress(a > 1, a), np.choose(i % 2, [a, w])
+a.clip(1, 3), np.clip(a, w, None), np.take_along_axis(a, i, 0), np.cumsum(a), a.copy()
+np.sort(a), np.roll(a, 1), np.repeat(a, 2), np.tril(a.reshape(4, -1))
+np.add(w, w, out=a), np.add.reduce(a.reshape(2, -1)), np.round(a, 1), np.concatenate([a, w])
+np.zeros(w.size, a.dtype) + 1, np.full(w.size, 2, a.dtype) * 2, w.astype(a.dtype) * 2
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("dtype", DESCRIBED)
+@pytest.mark.parametrize("expressions", KEEPING)
+def test_dtypes_with_a_description(
+    expressions: str, dtype: str, xp: Library
+) -> list[Any]:
+    """Results have the metadata and the fields of the dtype where NumPy's have them."""
+    n = LONG + 1  # even
+    a = xp.arange(float(n)).astype(DESCRIBED[dtype])
+    names = {"np": xp, "a": a, "w": xp.ones(n), "i": xp.arange(n)}
+    found = eval(f"[{expressions}]", names)
+    return [(x, x.dtype.names, dict(x.dtype.metadata or {})) for x in found]
+
+
 # -- operators -----------------------------------------------------------------------
 
 BINARY = [

@@ -23,6 +23,12 @@ static inline bool dtype_is_complex(int row) { return row >= ROW_complex64 && ro
 int dtype_row(int type_number);
 int dtype_type_number(int row);
 
+/* Check whether the number of a dtype describes it: it has neither fields nor metadata. */
+static inline bool dtype_is_plain(const PyArray_Descr *dtype)
+{
+    return !PyDataType_HASFIELDS(dtype) && !PyDataType_METADATA(dtype);
+}
+
 /* Check whether a string names one dtype, without fields, shapes and the alias "a", of which
  * NumPy warns. */
 bool dtype_is_name(PyObject *text);

@@ -17,7 +17,7 @@ bool source_read_array(PyObject *x, struct source *source)
         .code = dtype_row(PyArray_TYPE(np_array)), .array = x, .np_array = np_array};
     return source->code >= 0 && PyArray_NDIM(np_array) <= MX_MAX_NDIM &&
            PyArray_ISALIGNED(np_array) && PyArray_ISNOTSWAPPED(np_array) &&
-           !root_of(x)->failure;
+           dtype_is_plain(PyArray_DESCR(np_array)) && !root_of(x)->failure;
 }
 
 bool source_read(PyObject *x, struct source *source)
