@@ -112,6 +112,29 @@ PROGRAMS = {
             print(np.vstack((np.ones(size), Number(1))), np.linalg.norm(Number(1)))
             print(np.searchsorted(np.ones(size), Number(5)))
     """,
+    "operators of a scalar": """
+        class Loud(np.float64):
+            def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+                return ufunc is np.add, [type(x) is np.ndarray for x in inputs]
+        class Amount(np.float32):
+            __array_priority__ = 1
+            def __rmul__(self, other):
+                return "times", type(other) is np.ndarray
+            def __gt__(self, other):
+                return "greater", type(other) is np.ndarray
+        class Silent(np.float64):
+            def __rmul__(self, other):
+                return "not called"
+        for size in SIZES:
+            for a in np.ones(size), np.ones(size, "f4"), np.ones(size, "i4"):
+                print(a + Loud(2), Loud(2) + a, np.add(a, Loud(2)), np.sqrt(Loud(2)))
+                print(a * Amount(2), a < Amount(2), np.multiply(a, Amount(2))[:2])
+                print((a * Silent(2))[:2], (a + a + a * Silent(2))[:2])
+                try:
+                    a += Amount(2)
+                except TypeError as error:
+                    print(error, a[:2])
+    """,
     "direct call": """
         a = np.ones(3)
         out = Plain().__array_ufunc__(np.multiply, "__call__", a, out=(a,))

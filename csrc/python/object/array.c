@@ -121,7 +121,7 @@ static inline PyObject *after_write(PyObject *result)
 static inline bool is_harmless(PyObject *x)
 {
     return is_array(x) || PyFloat_CheckExact(x) || PyLong_CheckExact(x) ||
-           PyArray_IsScalar(x, Generic);
+           (PyArray_IsScalar(x, Generic) && is_static(Py_TYPE(x)));
 }
 
 /* Check whether the class of an object has a method from a package.  Return -1 with an

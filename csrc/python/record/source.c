@@ -36,7 +36,8 @@ bool source_read(PyObject *x, struct source *source)
         source->code = WEAK_COMPLEX;
     else if (PyArray_IsScalar(x, Generic)) {
         PyArray_Descr *dtype = PyArray_DescrFromScalar(x);
-        source->code = dtype ? dtype_row(dtype->type_num) : -1;
+        if (dtype && dtype->typeobj == Py_TYPE(x)) /* derived classes may have operators */
+            source->code = dtype_row(dtype->type_num);
         Py_XDECREF((PyObject *)dtype);
         PyErr_Clear();
     }
