@@ -1556,3 +1556,14 @@ def test_object_arrays_hold_the_assigned_objects(xp: Library) -> Any:
     a[2] = None
     a[0][0] = 50
     return kept, inner, a.tolist(), type(a[0]) is type(inner)
+
+
+def test_fields_of_objects_hold_the_assigned_objects(xp: Library) -> Any:
+    inner = make(xp)
+    a = xp.zeros(4, dtype=[("o", object), ("x", "f4", 2)])
+    a[0] = inner, xp.ones(2)
+    a[1:3] = [(inner, xp.zeros(())), ([inner], 3)]
+    a[[3]] = (inner, xp.arange(2)[::-1])
+    kept = [each is inner for each in (*a["o"][[0, 1, 3]], a["o"][2][0])]
+    inner *= 2
+    return kept, a["x"], a["o"][0].tolist()

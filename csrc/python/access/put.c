@@ -208,12 +208,14 @@ __attribute__((noinline)) static int put_by_numpy(PyObject *a, const struct acce
         return -1;
     }
     call_args_hold(a);
-    /* An array that becomes an element of an object array keeps its identity. */
-    bool is_object = PyArray_DESCR(np_array_of(a))->kind == 'O';
+    /* An array that becomes an element of an object array keeps its identity, and so does one
+     * that becomes a field. */
+    PyArray_Descr *dtype = PyArray_DESCR(np_array_of(a));
+    bool is_object = dtype->kind == 'O';
     bool is_element = is_object && value && is_array(value) && !access_copies(access);
     PyObject *source = is_element ? Py_NewRef(value) : NULL;
     if (value && !is_element)
-        source = convert_unwrap(value, &call_args, is_object ? 0 : MAX_DEPTH);
+        source = convert_unwrap(value, &call_args, PyDataType_REFCHK(dtype) ? 0 : MAX_DEPTH);
     int status = -1;
     if ((!value || source) && convert_prepare(&call_args, true) == 0)
         status = put_prepared(a, access, index, source);
