@@ -135,6 +135,18 @@ PROGRAMS = {
                 except TypeError as error:
                     print(error, a[:2])
     """,
+    "scalar that keeps arrays": """
+        class Keeping(np.float64):
+            def __array_ufunc__(self, ufunc, method, *inputs):
+                self.kept = inputs
+        for size in SIZES:
+            a = np.ones(size)
+            number = Keeping(2)
+            a * number
+            a += 1
+            a *= 3
+            print(number.kept[0][0], number.kept[1] is number, a[:2])
+    """,
     "direct call": """
         a = np.ones(3)
         out = Plain().__array_ufunc__(np.multiply, "__call__", a, out=(a,))
