@@ -75,7 +75,19 @@ def _replace_imported(
     names = importer.f_globals if globals is None else globals
     if not belongs_to_program(names, importer.f_code.co_filename if own else ""):
         return found
-    return _counterpart(found)
+    return found if _is_copied(importer) else _counterpart(found)
+
+
+def _is_copied(importer: types.FrameType) -> bool:
+    """Check whether array_api_compat, or a copy in a package, copies all of a module.
+
+    It passes ``from numpy import *`` to exec, and then sets each name to NumPy's.
+    """
+    caller = importer.f_back
+    name = str(caller.f_globals.get("__name__")) if caller else ""
+    return (
+        "array_api_compat" in name.split(".") and "__name__" not in importer.f_globals
+    )
 
 
 def _replace_import_module(

@@ -674,6 +674,10 @@ GIVES = {
         "mxnp numpy",
         ["--include", "scipy.linalg._basic"],
     ),
+    "to array_api_compat in scipy": (
+        "import scipy.special, sys; print('mxnp.ma' in sys.modules)",
+        "False",
+    ),
 }
 
 
