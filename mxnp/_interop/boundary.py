@@ -30,6 +30,8 @@ from mxnp._engine import core
 from mxnp._import import hook_extensions, mentions_arrays
 from mxnp._namespace.mirror import find_counterpart
 
+from .program_files import is_standard
+
 # mxnp calls NumPy with NumPy arrays, its own modules know both kinds of arrays, and the
 # module of cffi, which mxnp always loads, knows none. A package calls NumPy's random
 # generators with arrays of the program.
@@ -55,21 +57,6 @@ _SUFFIXES = tuple(EXTENSION_SUFFIXES)
 # Methods of `numpy.ndarray` to which packages pass on what they got: a class, as in
 # Index.view(ndarray) of pandas, or arrays, as in super().__array_ufunc__().
 _PASSED_ON = ("view", "__array_function__", "__array_ufunc__")
-
-_STANDARD = os.path.join(os.path.dirname(os.__file__), "")  # noqa: PTH118, PTH120
-_INSTALLED = (f"site-packages{os.sep}", f"dist-packages{os.sep}")  # in it
-
-
-def is_standard(path: str) -> bool:
-    """Check whether a file is in the folder of Python's standard library.
-
-    `program_files.is_in_standard_library` follows links too. It takes 0.4 ms for a
-    file, for each extension module of the program. Here that is not worth it: a module
-    that is missed is only searched, or changed, without need.
-    """
-    return path.startswith(_STANDARD) and not path.startswith(
-        _INSTALLED, len(_STANDARD)
-    )
 
 
 def _file_of(module: ModuleType) -> str | None:
