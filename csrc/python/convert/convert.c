@@ -118,6 +118,8 @@ static PyObject *unwrap_method(PyObject *method, struct call_args *call_args)
 PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth)
 {
     PyTypeObject *type = Py_TYPE(x);
+    if (type == &PyFloat_Type || type == &PyLong_Type || type == &PyUnicode_Type)
+        return Py_NewRef(x); /* the items of most long lists */
     if (call_args->is_package &&
         ((PyObject *)type == method_class || type == slot_method_class))
         return unwrap_method(x, call_args);
