@@ -240,20 +240,17 @@ static bool begins_with(PyObject *text, const char *beginning)
     return found && strncmp(found, beginning, strlen(beginning)) == 0;
 }
 
-bool arguments_keep_results(PyObject *function)
+bool arguments_keep_results(PyObject *function, PyTypeObject *class)
 {
     static const char *const special[] = {"__array", "__reduce", "__getstate", "__getnewargs"};
     PyObject *name = PyObject_GetAttrString(function, "__name__");
     PyErr_Clear();
-    bool is_member = layout_has_flag(function, METHOD_FLAGS & ~HAS_VECTORCALL);
-    PyObject *class = is_member ? PyObject_GetAttrString(function, "__objclass__") : NULL;
-    PyErr_Clear();
-    PyObject *module = PyObject_GetAttrString(class ? class : function, "__module__");
-    bool keeps = begins_with(module, "numpy.") || (class == (PyObject *)np_array_type);
+    PyObject *module =
+        PyObject_GetAttrString(class ? (PyObject *)class : function, "__module__");
+    bool keeps = begins_with(module, "numpy.") || class == np_array_type;
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         keeps |= begins_with(name, special[i]);
     Py_XDECREF(module);
-    Py_XDECREF(class);
     Py_XDECREF(name);
     PyErr_Clear();
     return keeps;

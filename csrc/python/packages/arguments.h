@@ -94,9 +94,10 @@ long long arguments_converted_calls(void);
  * NumPy arrays, except in lists and dicts that other code holds. */
 PyObject *arguments_adopt(PyObject *result);
 
-/* Check whether the program gets NumPy arrays from a function: from NumPy's own, and from those
- * that C code of Python and NumPy calls for an array or the state of an object. */
-bool arguments_keep_results(PyObject *function);
+/* Check whether the program gets NumPy arrays from a function, or from a method of a class:
+ * from NumPy's own, and from those that C code of Python and NumPy calls for an array or the
+ * state of an object.  The class of other functions is NULL. */
+bool arguments_keep_results(PyObject *function, PyTypeObject *class);
 
 /* Return a new tuple of n arguments. */
 PyObject *arguments_pack(PyObject *const *args, Py_ssize_t n);

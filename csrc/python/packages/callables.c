@@ -96,7 +96,7 @@ static int patch_vectorcall(PyObject *function, vector_call *call)
     int status = callable_replace(function, call, function_patched);
     struct patched_function *row = status < 0 ? NULL : table_find(&functions, function, 0);
     if (row)
-        row->adopts = !arguments_keep_results(function);
+        row->adopts = !arguments_keep_results(function, NULL);
     return status;
 }
 
@@ -236,7 +236,7 @@ static int patch_builtin(PyObject *function)
     if (!d)
         return 0;
     d->function = f->call;
-    d->adopts = !arguments_keep_results(function);
+    d->adopts = !arguments_keep_results(function, NULL);
     Py_INCREF(function); /* never freed, because it points to the definition */
     f->def = &d->patched;
     f->call = builtin_patched;
@@ -250,7 +250,7 @@ static int patch_method(PyObject *method)
     if (!d)
         return 0;
     bool is_of_class = Py_TYPE(method) == class_method_type;
-    d->adopts = !arguments_keep_results(method);
+    d->adopts = !arguments_keep_results(method, m->common.type);
     Py_INCREF(method);
     m->def = &d->patched;
     PyTypeObject *type = is_of_class ? patched_class_method_type : patched_method_type;

@@ -39,7 +39,7 @@ SHARED PyObject *compare_patched(richcmpfunc original, PyObject *a, PyObject *b,
 static bool keeps_arrays(PyObject *self)
 {
     return strstr(((struct type_struct *)Py_TYPE(self))->name, "cython_function") &&
-           arguments_keep_results(self);
+           arguments_keep_results(self, NULL);
 }
 
 SHARED PyObject *ternary_patched(ternaryfunc original, PyObject *self, PyObject *args,
