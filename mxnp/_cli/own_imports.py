@@ -5,10 +5,12 @@ folder of the program follows in that place. Python would look there first. This
 adds a finder that does not. It imports only what Python itself has imported before.
 """
 
+import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 
 _SKIPPED = sys.stdlib_module_names | {"numpy"}  # whose imports are their importer's
+_STANDARD = os.__file__.removesuffix("os.py")
 
 
 def _is_own_import() -> bool:
@@ -36,9 +38,13 @@ class _OwnImports:
     def find_spec(
         self, name: str, path: object = None, target: object = None
     ) -> ModuleSpec | None:
-        is_standard = path is None and name in sys.stdlib_module_names
-        if not is_standard or not _is_own_import():
+        if path is not None or name not in sys.stdlib_module_names:
             return None
+        found = PathFinder.find_spec(name)
+        place = str(found and found.origin)
+        is_standard = place.startswith(_STANDARD) and "-packages" not in place
+        if is_standard or not _is_own_import():
+            return found  # no file hides it, or the program's file may
         spec = PathFinder.find_spec(name, self._path)
         if spec is None:  # on this system
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)

@@ -918,6 +918,13 @@ def test_mxnp_imports_the_standard_library(tmp_path, option):
     assert output.startswith("0.0 ")
 
 
+def test_imports_that_no_file_hides_are_not_traced(tmp_path):
+    """Whose import it is can be told only by all frames that lead to it."""
+    code = "import sys; sys.modules['mxnp._cli.own_imports']._is_own_import = None\n"
+    code += "import wave; print(wave.__name__)"
+    assert run(RUNNER, ["-c", code], tmp_path) == (0, "wave\n", "")
+
+
 def test_a_program_imports_its_own_files(tmp_path):
     write(tmp_path, {"statistics.py": "print('own')", "own.py": "import statistics"})
     assert run(RUNNER, ["own.py"], tmp_path)[1] == "own\n"
