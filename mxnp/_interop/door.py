@@ -514,6 +514,8 @@ def _is_program(code: CodeType) -> bool:
 
 def _package_of(file: str) -> str:
     """Return the installed package that a file belongs to, or an empty name."""
+    if file.startswith("<") or is_standard(file):
+        return ""
     for folder in ("site-packages", "dist-packages"):
         before, _, inside = file.rpartition(f"{os.sep}{folder}{os.sep}")
         if before:
