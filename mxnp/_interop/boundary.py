@@ -9,6 +9,7 @@ See csrc/python/packages/patching.c and docs/design/12-packages.md.
 from __future__ import annotations
 
 import builtins
+import functools
 import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -75,6 +76,11 @@ def takes_arrays(module: ModuleType) -> bool:
     path = _file_of(module)
     if path is None or module.__name__ in _PASSING:  # or nobody knows what it requires
         return True
+    return _may_take_arrays(path)
+
+
+@functools.cache
+def _may_take_arrays(path: str) -> bool:
     if is_standard(path):
         return False
     try:
