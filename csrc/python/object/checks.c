@@ -11,6 +11,7 @@
 #include "python/direct/arrays.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
+#include "python/packages/arguments.h"
 #include "python/packages/layout.h"
 #include "python/record/queue.h"
 
@@ -440,27 +441,9 @@ static bool settings_are_plain(void)
     return known_is_plain;
 }
 
-/* Return a new tuple of references, or NULL with an exception set. */
-static PyObject *tuple_of(PyObject *const *values, size_t n)
-{
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
-    for (size_t i = 0; tuple && i < n; i++)
-        PyTuple_SetItem(tuple, (Py_ssize_t)i, Py_NewRef(values[i]));
-    return tuple;
-}
-
 int checks_collect(const struct call *call, PyObject **args, PyObject **kwargs)
 {
-    Py_ssize_t n = call->names ? PyTuple_Size(call->names) : 0;
-    *kwargs = n > 0 ? PyDict_New() : NULL;
-    *args = n == 0 || *kwargs ? tuple_of(call->args, call->n) : NULL;
-    for (Py_ssize_t i = 0; *args && i < n; i++)
-        if (PyDict_SetItem(*kwargs, PyTuple_GetItem(call->names, i),
-                           call->args[call->n + (size_t)i]) < 0)
-            Py_CLEAR(*args);
-    if (!*args)
-        Py_CLEAR(*kwargs);
-    return *args ? 0 : -1;
+    return arguments_collect(call->args, (Py_ssize_t)call->n, call->names, args, kwargs);
 }
 
 PyObject *checks_call(PyObject *function, PyObject *const *values, size_t n, PyObject *names)
@@ -469,7 +452,7 @@ PyObject *checks_call(PyObject *function, PyObject *const *values, size_t n, PyO
     if (call && *call)
         return (*call)(function, values, n, names);
     PyObject *args, *kwargs;
-    if (checks_collect(&(struct call){values, n, names}, &args, &kwargs) < 0)
+    if (arguments_collect(values, (Py_ssize_t)n, names, &args, &kwargs) < 0)
         return NULL;
     PyObject *result = PyObject_Call(function, args, kwargs);
     Py_DECREF(args);

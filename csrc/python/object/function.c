@@ -15,6 +15,7 @@
 #include "python/direct/elementwise.h"
 #include "python/direct/functions.h"
 #include "python/object/hooks.h"
+#include "python/packages/arguments.h"
 #include "python/packages/disguise.h"
 #include "python/packages/layout.h"
 #include "python/packages/slots.h"
@@ -1193,26 +1194,6 @@ static PyObject *callable_of(const struct function *f, PyObject *const *args, si
     return is_taken ? f->implementation : f->wrapped;
 }
 
-/* Make a tuple and a dict of the arguments of a call, or NULL without keywords.  Return 0, or
- * -1 with an exception set. */
-static int collect(PyObject *const *values, size_t n, PyObject *names, PyObject **args,
-                   PyObject **kwargs)
-{
-    *kwargs = names ? PyDict_New() : NULL;
-    *args = PyTuple_New((Py_ssize_t)n);
-    bool is_done = *args && (*kwargs || !names);
-    for (size_t i = 0; is_done && i < n; i++)
-        PyTuple_SetItem(*args, (Py_ssize_t)i, Py_NewRef(values[i]));
-    for (Py_ssize_t i = 0; is_done && names && i < PyTuple_Size(names); i++)
-        is_done =
-            PyDict_SetItem(*kwargs, PyTuple_GetItem(names, i), values[(Py_ssize_t)n + i]) == 0;
-    if (is_done)
-        return 0;
-    Py_CLEAR(*args);
-    Py_CLEAR(*kwargs);
-    return -1;
-}
-
 /* Call NumPy's function after its implementation raised an exception, if its dispatcher refuses
  * the call.  Otherwise return NULL with the exception. */
 static PyObject *call_refused(const struct function *f, PyObject *const *values, size_t n,
@@ -1220,7 +1201,7 @@ static PyObject *call_refused(const struct function *f, PyObject *const *values,
 {
     PyObject *args, *kwargs, *type, *error, *traceback, *result = NULL;
     PyErr_Fetch(&type, &error, &traceback);
-    int status = collect(values, n, names, &args, &kwargs);
+    int status = arguments_collect(values, (Py_ssize_t)n, names, &args, &kwargs);
     PyErr_Restore(type, error, traceback);
     if (status == 0 && comes_too_late(f, args, kwargs)) {
         PyErr_Clear();
@@ -1277,7 +1258,7 @@ call_indirect(PyObject *self, PyObject *const *values, size_t n, PyObject *names
     PyObject *result, *args, *kwargs;
     if (call_plain((struct function *)self, values, n, names, &result) != 0)
         return result;
-    if (collect(values, n, names, &args, &kwargs) < 0)
+    if (arguments_collect(values, (Py_ssize_t)n, names, &args, &kwargs) < 0)
         return NULL;
     ternaryfunc call =
         is_reported() ? (ternaryfunc)PyType_GetSlot(Py_TYPE(self), Py_tp_call) : function_call;

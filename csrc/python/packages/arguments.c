@@ -256,25 +256,20 @@ bool arguments_keep_results(PyObject *function, PyTypeObject *class)
     return keeps;
 }
 
-PyObject *arguments_pack(PyObject *const *args, Py_ssize_t n)
+int arguments_collect(PyObject *const *args, Py_ssize_t n, PyObject *names, PyObject **tuple,
+                      PyObject **dict)
 {
-    PyObject *tuple = PyTuple_New(n);
-    for (Py_ssize_t i = 0; tuple && i < n; i++)
-        PyTuple_SetItem(tuple, i, Py_NewRef(args[i]));
-    return tuple;
-}
-
-int arguments_pack_named(PyObject *const *args, PyObject *names, PyObject **dict)
-{
-    *dict = arguments_count(names) ? PyDict_New() : NULL;
-    if (arguments_count(names) && !*dict)
-        return -1;
-    for (Py_ssize_t i = 0; i < arguments_count(names); i++)
-        if (PyDict_SetItem(*dict, PyTuple_GetItem(names, i), args[i]) < 0) {
-            Py_CLEAR(*dict);
-            return -1;
-        }
-    return 0;
+    Py_ssize_t n_named = arguments_count(names);
+    *dict = n_named ? PyDict_New() : NULL;
+    *tuple = n_named && !*dict ? NULL : PyTuple_New(n);
+    for (Py_ssize_t i = 0; *tuple && i < n; i++)
+        PyTuple_SetItem(*tuple, i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; *tuple && i < n_named; i++)
+        if (PyDict_SetItem(*dict, PyTuple_GetItem(names, i), args[n + i]) < 0)
+            Py_CLEAR(*tuple);
+    if (!*tuple)
+        Py_CLEAR(*dict);
+    return *tuple ? 0 : -1;
 }
 
 /* -- Slots ------------------------------------------------------------------------- */

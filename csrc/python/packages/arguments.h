@@ -99,12 +99,10 @@ PyObject *arguments_adopt(PyObject *result);
  * state of an object.  The class of other functions is NULL. */
 bool arguments_keep_results(PyObject *function, PyTypeObject *class);
 
-/* Return a new tuple of n arguments. */
-PyObject *arguments_pack(PyObject *const *args, Py_ssize_t n);
-
-/* Set *dict to a new dict of named arguments, or to NULL if there are no names.  Return 0, or
- * -1 with an exception set. */
-int arguments_pack_named(PyObject *const *args, PyObject *names, PyObject **dict);
+/* Make a tuple of the n positional arguments of a vectorcall, and a dict of the named ones, or
+ * NULL if there are none.  Return 0, or -1 with an exception set. */
+int arguments_collect(PyObject *const *args, Py_ssize_t n, PyObject *names, PyObject **tuple,
+                      PyObject **dict);
 
 /* -- Slots ------------------------------------------------------------------------- */
 

@@ -132,12 +132,12 @@ PyObject *callable_call_packed(PyObject *function, PyObject *const *args, Py_ssi
                                PyObject *names)
 {
     ternaryfunc call = (ternaryfunc)((struct type_struct *)Py_TYPE(function))->call;
-    PyObject *named, *result = NULL, *tuple = arguments_pack(args, n);
-    if (tuple && arguments_pack_named(args + n, names, &named) == 0) {
-        result = call(function, tuple, named);
-        Py_XDECREF(named);
-    }
-    Py_XDECREF(tuple);
+    PyObject *tuple, *named;
+    if (arguments_collect(args, n, names, &tuple, &named) < 0)
+        return NULL;
+    PyObject *result = call(function, tuple, named);
+    Py_DECREF(tuple);
+    Py_XDECREF(named);
     return result;
 }
 

@@ -51,12 +51,12 @@ static PyObject *call_shared(PyObject *descriptor, PyObject *const *args, size_t
     PyTypeObject *class = n > 0 ? class_for(d->type, args[0]) : NULL;
     if (!class)
         return callable_original(descriptor)(descriptor, args, flags, names);
-    PyObject *kwargs, *result = NULL, *tuple = arguments_pack(args, n);
-    if (tuple && arguments_pack_named(args + n, names, &kwargs) == 0) {
-        result = call_member(class, d->name, tuple, kwargs);
-        Py_XDECREF(kwargs);
-    }
-    Py_XDECREF(tuple);
+    PyObject *tuple, *kwargs;
+    if (arguments_collect(args, n, names, &tuple, &kwargs) < 0)
+        return NULL;
+    PyObject *result = call_member(class, d->name, tuple, kwargs);
+    Py_DECREF(tuple);
+    Py_XDECREF(kwargs);
     return result;
 }
 
