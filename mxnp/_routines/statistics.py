@@ -75,7 +75,7 @@ def divide_by_counts(total: Any, count: Any) -> Any:
         # NumPy divides by a number of 64 bits, in float64 or complex128. Quotients of
         # floats are the same in their own precision if that can represent the count.
         most = _EXACT_COUNTS.get(total.dtype.char, math.inf)
-        is_wider = count > most or count != int(count)
+        is_wider = count > most or not float(count).is_integer()
         divisor = numpy.float64(count) if is_wider else float(count)
         return _divide(total, divisor, total) if count > 0 else NotImplemented
     if not bool((count > 0).all()):
