@@ -82,9 +82,9 @@ def workers(place: int) -> Callable[..., Any]:
 
 def _has_finite_distances(tree: Any, x: Any, p: float) -> bool:
     """
-    Check that the distances between points and those of a tree are finite.
+    Check that no distance of a point to those of the tree can be infinite or NaN.
 
-    SciPy raises an exception then, and its threads lose it.
+    Otherwise SciPy raises an exception, which its threads lose.
     """
     if not numpy.can_cast(x.dtype, float):
         return False  # SciPy warns that it drops a part of the numbers, or refuses them

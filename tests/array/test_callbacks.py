@@ -295,7 +295,7 @@ def test_functions_that_fail_are_not_called_again(expression):
     assert (kind.__name__, *rest) == (expected.__name__, *others)
 
 
-# The exception is one of a trace function, but could be that of a signal handler.
+# A trace function raises the exception, as a signal handler may do.
 INTERRUPTED = """
 import sys
 import mxnp

@@ -4,10 +4,11 @@ Time whole programs, with NumPy and with mxnp in turn.
 Usage: ``python -m tests.programs [--rounds N] [--table FILE] [NAME ...]``, or
 ``python -m tests.programs --scripts tests/programs/ordinary/*.py``.
 
-Without ``--scripts`` the programs use packages of other people, which are written in
-Python alone. pip downloads these to a temporary folder, not to that of the installed
-packages. Under ``python -m mxnp`` their code is therefore a part of the program, and its
-NumPy is mxnp. Packages that they need have to be installed: see the extra ``programs``. The programs of ``scripts`` print a result, which must be the same.
+Without ``--scripts`` the programs in the folder ``scripts`` run. They use packages that
+are written in Python alone. pip downloads these packages to a temporary folder, where
+``python -m mxnp`` takes them for a part of the program, so that their NumPy is mxnp. The
+packages that they need have to be installed: see the extra ``programs``. The programs
+print a result, which must be the same.
 
 With ``--scripts`` they are short scripts as users write them, with the packages that are
 installed, in an environment into which mxnp is installed. The table has the least times

@@ -337,7 +337,7 @@ static bool elementwise_compute(const struct operation *operation, char *out,
 }
 
 /* Report the conditions that a loop met, as NumPy does after its loop.  They remain set: a
- * ufunc that calls Python functions reports those of its last call as well.  Return 1, or -1 if
+ * ufunc that calls Python functions also reports those of its last call.  Return 1, or -1 if
  * NumPy turns one into an exception. */
 static int report_conditions(const struct operation *operation)
 {
