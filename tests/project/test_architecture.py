@@ -66,7 +66,7 @@ C = {
     "python/direct": "base ir python/base python/profile python/record",
     "python/convert": "python/base python/profile python/record",
     "python/access": "ir python/base python/profile python/record python/direct python/convert",
-    "python/packages": "python/base python/convert python/profile",
+    "python/packages": "python/base python/profile python/record python/direct python/convert",
     "python/object": "ir python/base python/profile python/record python/direct "
     "python/convert python/access python/packages",
     "python": "python/base python/profile python/record python/direct python/convert "

@@ -17,9 +17,10 @@
 #include "python/record/source.h"
 
 #define MOST_NDIM    4
-#define MOST_IN      2
+#define MOST_IN      3
 #define SHORT_AXIS   16    /* elements: a loop is called for a longer axis where there is one */
 #define COPIED_BYTES 16384 /* of a result that is copied: above, NumPy is faster */
+#define MOST_LOCKED  500   /* elements: for more, NumPy releases the interpreter's lock */
 
 /* One input: an array, or a scalar whose value is in the dtype of the loop. */
 struct input {
@@ -31,7 +32,8 @@ struct input {
 
 struct operation {
     const struct signature *signature;
-    const struct mx_loop *loop; /* NumPy's, or one with its bits if no condition is met */
+    const struct mx_loop *loop;  /* NumPy's, or one with its bits if no condition is met */
+    const PyUFuncObject *others; /* a ufunc of another package, or NULL */
     int op, nin, ndim;
     int inner; /* the last axis of more than one element, or else 0 */
     npy_intp shape[MOST_NDIM], size;
@@ -203,11 +205,14 @@ static bool is_one_run(const struct operation *operation, const npy_intp *stride
     return true;
 }
 
-static bool read_operation(struct operation *operation, int op, PyObject *const *inputs,
-                           int nin)
+/* Read the inputs, and find the shape and the dtypes.  `others` is a ufunc of another package,
+ * or NULL. */
+static bool read_inputs(struct operation *operation, int op, const PyUFuncObject *others,
+                        PyObject *const *inputs, int nin)
 {
     struct source sources[MOST_IN];
     operation->op = op;
+    operation->others = others;
     operation->nin = nin;
     for (int i = 0; i < nin; i++) {
         if (!read_input(inputs[i], &operation->inputs[i]))
@@ -216,17 +221,29 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
     }
     if (!find_shape(operation))
         return false;
-    operation->signature = signature_of(op, sources, nin);
-    if (!operation->signature)
-        return false;
+    operation->signature = others ? signature_of_others((PyObject *)others, sources, nin)
+                                  : signature_of(op, sources, nin);
+    return operation->signature;
+}
+
+static bool prepare_inputs(struct operation *operation)
+{
     bool is_own = operation->ndim > 0 && operation->signature->has_numpys_bits;
     operation->loop = is_own ? &operation->signature->loop : &operation->signature->numpys;
     operation->is_flat = true;
-    for (int i = 0; i < nin; i++) {
+    for (int i = 0; i < operation->nin; i++) {
         if (!prepare_input(operation, i))
             return false;
         operation->is_flat &= is_one_run(operation, operation->inputs[i].strides);
     }
+    return true;
+}
+
+static bool read_operation(struct operation *operation, int op, PyObject *const *inputs,
+                           int nin)
+{
+    if (!read_inputs(operation, op, NULL, inputs, nin) || !prepare_inputs(operation))
+        return false;
     /* NumPy's iterator decides whether a loop has a single exponent: see call_record(). */
     return op != MX_OP_power ||
            (operation->ndim > 0 &&
@@ -342,7 +359,8 @@ static bool elementwise_compute(const struct operation *operation, char *out,
 static int report_conditions(const struct operation *operation)
 {
     int met = operation->signature->is_silent ? 0 : mx_conditions_met();
-    const char *name = core->mx_op_get(operation->op)->name;
+    const char *name =
+        operation->others ? operation->others->name : core->mx_op_get(operation->op)->name;
     return errstate_report(met, name) < 0 ? -1 : 1;
 }
 
@@ -438,6 +456,27 @@ int elementwise_call_eager(int op, PyObject *const *inputs, int nin, PyObject **
     if (!read_operation(&operation, op, inputs, nin))
         return PyErr_Occurred() ? -1 : 0;
     return is_as_recorded(&operation) ? compute_new(&operation, result) : 0;
+}
+
+/* A loop of another package may issue warnings and raise exceptions.  It is called once, as
+ * NumPy calls it for these operands. */
+int elementwise_call_others(PyObject *ufunc, PyObject *const *inputs, int nin,
+                            PyObject **result)
+{
+    const PyUFuncObject *others = (const PyUFuncObject *)ufunc;
+    struct operation operation;
+    *result = NULL;
+    if (nin != others->nin || nin > MOST_IN || others->nout != 1 || others->core_enabled ||
+        !read_inputs(&operation, MX_NO_OP, others, inputs, nin) || operation.ndim == 0 ||
+        operation.size == 0 || operation.size > MOST_LOCKED || !prepare_inputs(&operation) ||
+        !operation.is_flat)
+        return PyErr_Occurred() ? -1 : 0;
+    int status = compute_new(&operation, result);
+    if (status > 0 && PyErr_Occurred()) {
+        Py_CLEAR(*result);
+        status = -1;
+    }
+    return status;
 }
 
 /* -- Results in an array of the program ------------------------------------------------ */

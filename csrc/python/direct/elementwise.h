@@ -13,6 +13,10 @@ int elementwise_call(int op, PyObject *const *inputs, int nin, PyObject **result
  * immediately: it is computed if that takes one call of NumPy's loop. */
 int elementwise_call_eager(int op, PyObject *const *inputs, int nin, PyObject **result);
 
+/* The same for a ufunc of another package. */
+int elementwise_call_others(PyObject *ufunc, PyObject *const *inputs, int nin,
+                            PyObject **result);
+
 /* The result goes into the array `out`, which is *result then. */
 int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *out,
                           PyObject **result);

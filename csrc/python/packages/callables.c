@@ -1,9 +1,11 @@
 /* callables.c -- functions, methods and attributes of compiled code, changed in place. */
 #include "python/packages/callables.h"
 #include "python/base/table.h"
+#include "python/direct/elementwise.h"
 #include "python/packages/arguments.h"
 #include "python/packages/layout.h"
 #include "python/packages/slots.h"
+#include "python/record/queue.h"
 
 /* -- Functions that are called through a vectorcall -------------------------------- */
 
@@ -50,8 +52,28 @@ static bool are_operands(PyObject *const *args, Py_ssize_t n)
     return has_array && are;
 }
 
-/* A ufunc finds mxnp arrays by NumPy's protocol, which takes several times as long as a call of
- * the program with few elements. */
+/* Check whether nothing waits for the arrays, and whether results need not be arrays. */
+static bool are_ready(PyObject *const *args, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (is_array(args[i]) && (as_array(args[i])->is_standard || !queue_is_free(args[i])))
+            return false;
+    return true;
+}
+
+/* Call a ufunc for the program.  It finds mxnp arrays by NumPy's protocol, which takes several
+ * times as long as a call with few elements. */
+static PyObject *call_ufunc(vector_call call, PyObject *ufunc, PyObject *const *args,
+                            size_t flags, PyObject *names)
+{
+    Py_ssize_t n = arguments_positional(flags);
+    PyObject *result;
+    int status = are_ready(args, n) ? elementwise_call_others(ufunc, args, (int)n, &result) : 0;
+    if (status != 0)
+        return result;
+    return arguments_call_with_arrays(call, ufunc, args, flags, names, true);
+}
+
 static PyObject *ufunc_patched(PyObject *ufunc, PyObject *const *args, size_t flags,
                                PyObject *names)
 {
@@ -60,7 +82,7 @@ static PyObject *ufunc_patched(PyObject *ufunc, PyObject *const *args, size_t fl
     int is_own = !names && are_operands(args, n) ? owners_is_program() : 0;
     if (is_own < 0)
         return NULL;
-    return is_own ? arguments_call_with_arrays(call, ufunc, args, flags, names, true)
+    return is_own ? call_ufunc(call, ufunc, args, flags, names)
                   : arguments_take(call(ufunc, args, flags, names), args, n);
 }
 

@@ -3,6 +3,7 @@
 #include "ir/ops.h"
 #include "python/base/refusal.h"
 #include "python/base/state.h"
+#include "python/base/table.h"
 
 static struct signature signatures[MX_OP_COUNT][NCODES][NCODES];
 static PyObject *ufuncs[MX_OP_COUNT];
@@ -33,13 +34,13 @@ static PyObject *kind_of(int code)
 
 /* Return a new reference to the dtypes of the loop, or NULL if there is none.  An exception is
  * set only if the search failed. */
-static PyObject *resolve(int op, const int *codes, int nin, int nout)
+static PyObject *resolve(PyObject *ufunc, const int *codes, int nin, int nout)
 {
     PyObject *call_args = PyTuple_New(nin + nout);
     for (int i = 0; call_args && i < nin + nout; i++)
         PyTuple_SetItem(call_args, i, Py_NewRef(i < nin ? kind_of(codes[i]) : Py_None));
     PyObject *resolved =
-        call_args ? PyObject_CallMethod(ufuncs[op], "resolve_dtypes", "(O)", call_args) : NULL;
+        call_args ? PyObject_CallMethod(ufunc, "resolve_dtypes", "(O)", call_args) : NULL;
     Py_XDECREF(call_args);
     if (!resolved && PyErr_ExceptionMatches(PyExc_TypeError)) /* NumPy has no such loop */
         PyErr_Clear();
@@ -136,35 +137,47 @@ static int layouts_of_bits(int op, const struct mx_loop *loop, int nin, int nout
     return layouts;
 }
 
-static void signature_find(int op, const int *codes, int nin, struct signature *signature)
+/* Find the rows of the loop that NumPy calls.  Return false if there is none of known rows.  An
+ * exception is set only if the search failed. */
+static bool find_rows(PyObject *ufunc, const int *codes, int nin, int nout,
+                      struct signature *signature, int *rows)
 {
-    const struct mx_op_row *row = core->mx_op_get(op);
-    int nargs = nin + row->nout, rows[MX_MAX_OPERANDS];
-    PyObject *resolved = resolve(op, codes, nin, row->nout);
+    PyObject *resolved = resolve(ufunc, codes, nin, nout);
     if (!resolved)
-        return;
-    bool is_known = true;
-    for (int i = 0; i < nargs; i++) {
+        return false;
+    bool are_known = true;
+    for (int i = 0; i < nin + nout; i++) {
         PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GetItem(resolved, i);
         rows[i] = dtype_row(dtype->type_num);
-        is_known = is_known && rows[i] >= 0;
+        are_known = are_known && rows[i] >= 0;
+        *(i < nin ? &signature->in[i] : &signature->out[i - nin]) = (signed char)rows[i];
     }
     Py_DECREF(resolved);
-    if (!is_known || !signature_loop(&signature->numpys, ufuncs[op], rows))
+    return are_known;
+}
+
+static void signature_find(int op, const int *codes, int nin, struct signature *signature)
+{
+    int nout = core->mx_op_get(op)->nout, rows[MX_MAX_OPERANDS];
+    if (!find_rows(ufuncs[op], codes, nin, nout, signature, rows) ||
+        !signature_loop(&signature->numpys, ufuncs[op], rows))
         return;
     bool is_own = core->mx_native_loop(&signature->loop, op, rows, &signature->numpys);
     if (!is_own)
         signature->loop = signature->numpys;
     signature->has_numpys_bits = !is_own || core->mx_native_loop_has_numpys_bits(op, rows[0]);
-    for (int i = 0; i < nin; i++)
-        signature->in[i] = (signed char)rows[i];
-    for (int j = 0; j < row->nout; j++)
-        signature->out[j] = (signed char)rows[nin + j];
     if (signature->has_numpys_bits)
         signature->layouts =
-            (signed char)layouts_of_bits(op, &signature->numpys, nin, row->nout, rows);
+            (signed char)layouts_of_bits(op, &signature->numpys, nin, nout, rows);
     signature->is_silent = is_silent(op, rows);
     signature->exists = !is_special(op, signature);
+}
+
+/* At the recursion limit NumPy may still succeed, so the next call searches again. */
+static void drop_failure(const struct signature *signature)
+{
+    if (!signature->is_known && !PyErr_ExceptionMatches(PyExc_MemoryError))
+        refusal_drop();
 }
 
 const struct signature *signature_of(int op, const struct source *inputs, int nin)
@@ -174,11 +187,75 @@ const struct signature *signature_of(int op, const struct source *inputs, int ni
     if (!signature->is_known) {
         signature_find(op, codes, nin, signature);
         signature->is_known = !PyErr_Occurred();
-        /* At the recursion limit NumPy may still succeed, so the next call searches again. */
-        if (!signature->is_known && !PyErr_ExceptionMatches(PyExc_MemoryError))
-            refusal_drop();
+        drop_failure(signature);
     }
     return signature->exists ? signature : NULL;
+}
+
+/* The loops of ufuncs of other packages, by ufunc and by the codes of the inputs.  They are
+ * never freed. */
+struct others_signature {
+    struct table_key ufunc;
+    struct signature *signature;
+};
+static struct table others = {.row_size = sizeof(struct others_signature)};
+
+/* Find the loop of a ufunc of another package, which is not called to see what it does: it may
+ * issue warnings. */
+static bool find_others_loop(struct mx_loop *out, PyObject *object, const int *rows)
+{
+    const PyUFuncObject *ufunc = (const PyUFuncObject *)object;
+    for (int i = 0; i < ufunc->ntypes; i++) {
+        int k = 0;
+        while (k < ufunc->nargs &&
+               ufunc->types[i * ufunc->nargs + k] == dtype_type_number(rows[k]))
+            k++;
+        if (k < ufunc->nargs)
+            continue;
+        *out = (struct mx_loop){.function = (mx_loop_function)ufunc->functions[i],
+                                .data = ufunc->data ? ufunc->data[i] : NULL};
+        return ufunc->functions[i];
+    }
+    return false;
+}
+
+/* Return a new signature, or NULL with or without an exception. */
+static struct signature *find_others(PyObject *ufunc, const struct source *inputs, int nin)
+{
+    int codes[MX_MAX_OPERANDS], rows[MX_MAX_OPERANDS];
+    struct signature *signature = PyMem_Calloc(1, sizeof *signature);
+    if (!signature)
+        return (struct signature *)PyErr_NoMemory();
+    for (int i = 0; i < nin; i++)
+        codes[i] = inputs[i].code;
+    signature->exists = find_rows(ufunc, codes, nin, 1, signature, rows) &&
+                        find_others_loop(&signature->numpys, ufunc, rows);
+    signature->is_known = !PyErr_Occurred();
+    if (signature->is_known)
+        return signature;
+    drop_failure(signature);
+    PyMem_Free(signature);
+    return NULL;
+}
+
+const struct signature *signature_of_others(PyObject *ufunc, const struct source *inputs,
+                                            int nin)
+{
+    long number = 0;
+    for (int i = 0; i < nin; i++)
+        number = number * NCODES + inputs[i].code;
+    struct others_signature *row = others.capacity ? table_find(&others, ufunc, number) : NULL;
+    if (!row || !row->signature) {
+        struct signature *found = find_others(ufunc, inputs, nin);
+        row = found ? table_add(&others, ufunc, number) : NULL;
+        if (!row) {
+            PyMem_Free(found);
+            return NULL;
+        }
+        Py_INCREF(ufunc);
+        row->signature = found;
+    }
+    return row->signature->exists ? row->signature : NULL;
 }
 
 int signature_op(PyObject *ufunc)

@@ -18,6 +18,10 @@ struct signature {
  * exception is set if the search failed. */
 const struct signature *signature_of(int op, const struct source *inputs, int nin);
 
+/* The same for a ufunc of another package, with one output. */
+const struct signature *signature_of_others(PyObject *ufunc, const struct source *inputs,
+                                            int nin);
+
 /* Find the loop of a ufunc for elements of these rows. */
 bool signature_loop(struct mx_loop *out, PyObject *ufunc, const int *rows);
 
