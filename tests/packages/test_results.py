@@ -3,6 +3,8 @@
 Each text runs as code of the program and as code of a package.
 """
 
+import gc
+
 import numpy
 import pytest
 from support.constants import constant
@@ -190,3 +192,29 @@ def test_classes_that_derive_from_scalars():
     assert type(Angle(mxnp.float64(2))) is type(Angle.__new__(Angle, 1.5)) is Angle
     assert type(numpy.float64(mxnp.array(3.0))) is numpy.float64
     assert isinstance(Angle("3") + 1, numpy.float64)
+
+
+class Finder:
+    """A key of a dict that keeps the tuples that refer to the dict."""
+
+    def __init__(self, found):
+        self.found, self.dict = found, None
+
+    def __hash__(self):
+        if self.dict is not None:
+            refer = gc.get_referrers(self.dict)
+            self.found += [each for each in refer if type(each) is tuple]
+        return 1
+
+
+def test_a_tuple_that_a_key_finds_stays_as_it_is():
+    found = []
+
+    def give(_):
+        key = Finder(found)
+        key.dict = {key: numpy.ones(2)}
+        return key.dict, numpy.ones(3), 5
+
+    given = _bridge.Function(give)(mxnp.ones(1))
+    assert list(map(type, given)) == [dict, mxnp.ndarray, int]
+    assert list(map(type, found[0])) == [dict, numpy.ndarray, int]

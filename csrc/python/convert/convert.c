@@ -289,27 +289,30 @@ PyObject *convert_export(PyObject *x, int depth, bool is_package)
     return out;
 }
 
+static PyObject *adopt_tuple(PyObject *tuple, struct call_args *call_args, int depth);
+
 /* Adopt the items of a list, which NumPy has just made, or of a tuple that nothing else refers
- * to, in place.  An array is taken out first, so that nothing holds it besides its new one. */
+ * to, in place.  An array is taken out first, so that nothing holds it besides its new one.
+ * Code of the program, such as the hash of a key, may find the tuple meanwhile. */
 static PyObject *adopt_in_place(PyObject *items, struct call_args *call_args, int depth)
 {
     bool is_list = PyList_CheckExact(items), is_alone = Py_REFCNT(items) == 1;
     PyObject *(*get)(PyObject *, Py_ssize_t) = is_list ? PyList_GetItem : PyTuple_GetItem;
     int (*set)(PyObject *, Py_ssize_t, PyObject *) = is_list ? PyList_SetItem : PyTuple_SetItem;
     for (Py_ssize_t i = 0; i < Py_SIZE(items); i++) {
+        if (!is_list && Py_REFCNT(items) > 1)
+            return adopt_tuple(items, call_args, depth);
         PyObject *item = Py_NewRef(get(items, i));
         bool is_taken = is_alone && Py_TYPE(item) == np_array_type;
         if (is_taken)
             set(items, i, Py_NewRef(Py_None));
         PyObject *value = convert_adopt(item, call_args, depth);
-        if (!value) {
+        if (value && value == item && !is_taken)
+            Py_DECREF(value);
+        else if (!value || set(items, i, value) < 0) {
             Py_DECREF(items);
             return NULL;
         }
-        if (value == item && !is_taken)
-            Py_DECREF(value);
-        else
-            set(items, i, value);
     }
     return items;
 }
