@@ -98,7 +98,6 @@ def set_types(
     array: type,
     ufunc: type,
     np_array: type,
-    object_dtype: type,
     described: Callable[..., bool],
 ) -> None: ...
 def set_generators(generator: type, state: type, /) -> None: ...

@@ -56,16 +56,15 @@
 
 static PyObject *set_types(PyObject *module, PyObject *args)
 {
-    PyTypeObject *array, *ufunc, *np_array, *object;
+    PyTypeObject *array, *ufunc, *np_array;
     PyObject *describer;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O:set_types", &PyType_Type, &array, &PyType_Type,
-                          &ufunc, &PyType_Type, &np_array, &PyType_Type, &object, &describer))
+    if (!PyArg_ParseTuple(args, "O!O!O!O:set_types", &PyType_Type, &array, &PyType_Type, &ufunc,
+                          &PyType_Type, &np_array, &describer))
         return NULL;
     array_type = (PyTypeObject *)Py_NewRef((PyObject *)array);
     ufunc_type = (PyTypeObject *)Py_NewRef((PyObject *)ufunc);
     np_array_type = (PyTypeObject *)Py_NewRef((PyObject *)np_array);
-    object_dtype = (PyTypeObject *)Py_NewRef((PyObject *)object);
     described = Py_NewRef(describer);
     array_load_slots();
     scalar_operators_load();
@@ -195,9 +194,9 @@ static PyMethodDef module_methods[] = {
     {"load_once", module_load_once, METH_NOARGS,
      "load_once()\n--\n\nReturn whether this is the first call in the process."},
     {"set_types", set_types, METH_VARARGS,
-     "set_types(array, ufunc, np_array, object_dtype, described)\n--\n\n"
-     "Set the classes of mxnp arrays, mxnp ufuncs, NumPy arrays and NumPy's object dtype, and "
-     "the function that checks whether a buffer format describes a dtype exactly."},
+     "set_types(array, ufunc, np_array, described)\n--\n\n"
+     "Set the classes of mxnp arrays, mxnp ufuncs and NumPy arrays, and the function that "
+     "checks whether a buffer format describes a dtype exactly."},
     {"name_like", name_like, METH_VARARGS,
      "name_like(cls, original)\n--\n\n"
      "Let Python's own error messages use the name of another class for a class."},

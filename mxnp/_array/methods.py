@@ -98,6 +98,7 @@ add_members(
 for _name in _VIEWS:
     _view = vars(ndarray)[_name]
     getattr(_view, "fget", _view).is_view = True
+vars(ndarray)["fill"].depth = -1
 add_members(
     Subclass,
     numpy.ndarray,
@@ -294,7 +295,9 @@ class flatiter(metaclass=FlatiterType):  # noqa: N801
 
     @prepares
     def __setitem__(self, index: Any, value: Any) -> Any:
-        index, value = unwrap(index), unwrap(value)
+        index = unwrap(index)
+        if not self._array.dtype.hasobject:  # a list or tuple has elements otherwise
+            value = unwrap(value)
         if not is_lent(self._array):
             return operator.setitem, self._iterator, index, value
         edit(self._array)

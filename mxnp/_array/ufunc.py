@@ -100,5 +100,5 @@ _EXCLUDED = {"__dict__", "__doc__", "__name__", "__qualname__", "__str__"}
 add_members(
     ufunc, numpy.ufunc, excluded=_EXCLUDED | set(vars(ufunc)) | set(vars(Function))
 )
-_bridge.set_types(ndarray, ufunc, numpy.ndarray, type(numpy.dtype(object)), described)
+_bridge.set_types(ndarray, ufunc, numpy.ndarray, described)
 _bridge.name_like(ufunc, numpy.ufunc)

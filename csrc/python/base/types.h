@@ -94,7 +94,6 @@ struct function {
 extern PyTypeObject *array_type;         /* mxnp.ndarray */
 extern PyTypeObject *ufunc_type;         /* mxnp.ufunc */
 extern PyTypeObject *np_array_type;      /* numpy.ndarray */
-extern PyTypeObject *object_dtype;       /* the class of numpy.dtype(object) */
 extern PyTypeObject *function_type;      /* mxnp._bridge.Function */
 extern PyTypeObject *member_type;        /* mxnp._bridge.Method */
 extern PyTypeObject *generator_types[2]; /* mxnp.random.Generator and RandomState */

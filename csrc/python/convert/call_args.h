@@ -16,6 +16,7 @@ struct call_args {
     bool keeps_others; /* results stay as they are, except the NumPy arrays of the call */
     bool is_standard;  /* results are arrays, never NumPy scalars */
     bool is_inside;    /* the result was a tuple, list or dict, which refers to its items */
+    bool has_items;    /* the callee got tuples or lists in which arrays were replaced */
     bool is_held;      /* so do other objects, which refer to that tuple */
     int n_loans;
     struct loan *loans;
@@ -56,7 +57,8 @@ static inline void call_args_begin(struct call_args *call_args)
 {
     call_args->n = call_args->nout = call_args->n_loans = call_args->place = 0;
     call_args->is_full = call_args->is_package = call_args->gives = call_args->keeps_others =
-        call_args->is_standard = call_args->is_inside = call_args->is_held = false;
+        call_args->is_standard = call_args->is_inside = call_args->has_items =
+            call_args->is_held = false;
     call_args->failed = call_args->generator = NULL;
     call_args->loans = NULL;
 }

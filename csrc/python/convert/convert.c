@@ -44,6 +44,7 @@ static PyObject *unwrap_items(PyObject *items, struct call_args *call_args, int 
         }
         if (value != item && !copy) {
             copy = is_list ? PyList_GetSlice(items, 0, n) : PyTuple_New(n);
+            call_args->has_items = true;
             if (!copy) {
                 Py_DECREF(value);
                 return NULL;
@@ -133,7 +134,7 @@ PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth)
     return Py_NewRef(unwrap(x, call_args));
 }
 
-/* Return a new tuple of arguments unwrapped. */
+/* Return a new tuple of arguments unwrapped.  With the depth -1 only the first is. */
 static PyObject *unwrap_args(PyObject *args, struct call_args *call_args, int depth)
 {
     Py_ssize_t n = PyTuple_Size(args);
@@ -141,7 +142,9 @@ static PyObject *unwrap_args(PyObject *args, struct call_args *call_args, int de
     if (!out)
         return NULL;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *value = convert_unwrap(PyTuple_GetItem(args, i), call_args, depth);
+        PyObject *x = PyTuple_GetItem(args, i);
+        PyObject *value =
+            depth < 0 && i > 0 ? Py_NewRef(x) : convert_unwrap(x, call_args, depth);
         if (!value) {
             Py_DECREF(out);
             return NULL;
@@ -198,20 +201,53 @@ static void adopt_base(struct array *out, PyObject *base)
         PyErr_Clear(); /* its memory counts as that of other code */
 }
 
+/* Return a borrowed reference to the array of the call that has a NumPy array inside, or NULL.
+ */
+static PyObject *find_array(const struct call_args *call_args, PyObject *np_array)
+{
+    for (int i = 0; i < call_args->n; i++)
+        if (as_array(call_args->arrays[i])->unprepared == np_array)
+            return call_args->arrays[i];
+    return NULL;
+}
+
+/* NumPy may have made a new array of objects of the items of a list, or a view of one.  Those
+ * that are arrays of the call become elements in place of the NumPy arrays inside. */
+static void adopt_elements(PyArrayObject *np_array, const struct call_args *call_args)
+{
+    PyObject *base = PyArray_BASE(np_array);
+    if (base && Py_TYPE(base) == np_array_type && Py_REFCNT(base) == 1)
+        np_array = (PyArrayObject *)base;
+    if (!call_args->has_items || PyArray_DESCR(np_array)->kind != 'O' ||
+        PyArray_BASE(np_array) || !PyArray_ISONESEGMENT(np_array))
+        return;
+    PyObject **elements = (PyObject **)PyArray_BYTES(np_array);
+    for (npy_intp i = 0; i < PyArray_SIZE(np_array); i++) {
+        PyObject *element = elements[i];
+        PyObject *array = element && Py_TYPE(element) == np_array_type
+                              ? find_array(call_args, element)
+                              : NULL;
+        if (array) {
+            elements[i] = Py_NewRef(array);
+            Py_DECREF(element);
+        }
+    }
+}
+
 PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args)
 {
     for (int i = 0; i < call_args->nout; i++)
         if (call_args->outs[i] == np_array)
             return np_array;
-    for (int i = 0; i < call_args->n; i++) {
-        if (as_array(call_args->arrays[i])->unprepared == np_array) {
-            Py_INCREF(call_args->arrays[i]);
-            Py_DECREF(np_array);
-            return call_args->arrays[i];
-        }
+    PyObject *found = find_array(call_args, np_array);
+    if (found) {
+        Py_INCREF(found);
+        Py_DECREF(np_array);
+        return found;
     }
     if (call_args->keeps_others)
         return np_array;
+    adopt_elements((PyArrayObject *)np_array, call_args);
     PyObject *base = PyArray_BASE((PyArrayObject *)np_array);
     PyObject *out = wrapper_new(np_array);
     for (int i = 0; out && base && i < call_args->n; i++) {
@@ -457,22 +493,42 @@ PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth
     return depth > 0 ? adopt_items(result, call_args, depth - 1) : result;
 }
 
-bool convert_is_object_dtype(PyObject *x)
+/* Check for the name of a dtype with objects, as a string.  Other strings may have an O too. */
+static bool names_objects(PyObject *string)
 {
-    return x == (PyObject *)&PyBaseObject_Type ||
-           (Py_TYPE(x) == object_dtype && ((PyArray_Descr *)x)->kind == 'O') ||
-           (PyUnicode_Check(x) && (PyUnicode_CompareWithASCIIString(x, "O") == 0 ||
-                                   PyUnicode_CompareWithASCIIString(x, "object") == 0));
+    const char *text = PyUnicode_AsUTF8AndSize(string, NULL);
+    if (!text)
+        PyErr_Clear();
+    return text && (strchr(text, 'O') || strstr(text, "object"));
 }
 
-/* With dtype=object the items of a list become elements, and keep their identity. */
+bool convert_is_object_dtype(PyObject *x, int depth)
+{
+    PyObject *key, *item;
+    Py_ssize_t at = 0;
+    bool is_list = PyList_CheckExact(x), is = false;
+    if (PyUnicode_Check(x))
+        return names_objects(x);
+    if (PyObject_TypeCheck(x, &PyArrayDescr_Type))
+        return PyDataType_REFCHK((PyArray_Descr *)x);
+    Py_ssize_t n = is_list ? PyList_Size(x) : PyTuple_CheckExact(x) ? PyTuple_Size(x) : 0;
+    for (Py_ssize_t i = 0; depth > 0 && i < n && !is; i++)
+        is = convert_is_object_dtype(is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i),
+                                     depth - 1);
+    while (depth > 0 && !is && PyDict_CheckExact(x) && PyDict_Next(x, &at, &key, &item))
+        is = convert_is_object_dtype(item, depth - 1);
+    return is || x == (PyObject *)&PyBaseObject_Type;
+}
+
+/* With a dtype that has objects, the items of a list become elements, and keep their identity.
+ */
 static bool makes_objects(PyObject *args, PyObject *kwargs)
 {
     static PyObject *name;
     PyObject *dtype = kwargs ? convert_keyword(kwargs, &name, "dtype") : NULL;
     if (!dtype && PyTuple_Size(args) > 1)
         dtype = PyTuple_GetItem(args, 1);
-    return dtype && convert_is_object_dtype(dtype);
+    return dtype && convert_is_object_dtype(dtype, MAX_DEPTH);
 }
 
 #define FEW 8 /* items of a list that are looked at for a callback */
@@ -505,6 +561,30 @@ static bool has_argument(PyObject *args, PyObject *kwargs, bool (*test)(PyObject
 bool convert_has_callback(PyObject *args, PyObject *kwargs)
 {
     return has_argument(args, kwargs, are_callbacks);
+}
+
+bool convert_holds_objects(PyObject *x)
+{
+    const PyArrayObject *np_array = is_array(x) ? np_array_of(x) : (PyArrayObject *)x;
+    return (is_array(x) || PyArray_Check(x)) && PyDataType_REFCHK(PyArray_DESCR(np_array));
+}
+
+/* Check for an argument to which the function may hand items of lists and tuples on: to a
+ * callback, or to an array, as elements. */
+static bool gets_items(PyObject *x) { return are_callbacks(x) || convert_holds_objects(x); }
+
+bool convert_keeps_items(PyObject *args, PyObject *kwargs)
+{
+    return makes_objects(args, kwargs) || has_argument(args, kwargs, gets_items);
+}
+
+/* Return to which depth a function gets NumPy arrays in place of arrays. */
+static int find_depth(const struct function *f, PyObject *args, PyObject *kwargs)
+{
+    PyObject *first = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : Py_None;
+    if (f->depth < 0)
+        return is_array(first) && PyArray_DESCR(np_array_of(first))->kind == 'O' ? -1 : 0;
+    return f->depth > 0 && convert_keeps_items(args, kwargs) ? 0 : f->depth;
 }
 
 /* Check whether a function that returns views if possible had to read elements after all. */
@@ -605,9 +685,7 @@ PyObject *convert_call(const struct function *f, PyObject *callable, PyObject *a
 {
     struct call_args call_args;
     call_args_begin(&call_args);
-    bool keeps =
-        f->depth > 0 && (makes_objects(args, kwargs) || convert_has_callback(args, kwargs));
-    int depth = keeps ? 0 : f->depth;
+    int depth = find_depth(f, args, kwargs);
     bool has_named = kwargs && PyDict_Size(kwargs) > 0;
     PyObject *positional = unwrap_args(args, &call_args, depth), *named = NULL, *result = NULL;
     if (positional && has_named)

@@ -12,12 +12,20 @@ PyObject *convert_unwrap_kwargs(PyObject *kwargs, struct call_args *call_args, i
 /* Note the NumPy arrays of an argument, also in tuples and dicts, which a result may be. */
 void convert_note_out(struct call_args *call_args, PyObject *out);
 
-/* Check for the dtype object, as an argument names it. */
-bool convert_is_object_dtype(PyObject *x);
+/* Check for a dtype with objects, as an argument names it, with tuples, lists and dicts to this
+ * depth. */
+bool convert_is_object_dtype(PyObject *x, int depth);
 
 /* Check for a function of Python among the arguments.  The callee then mostly hands lists,
  * dicts and tuples on to it, which knows them as its own. */
 bool convert_has_callback(PyObject *args, PyObject *kwargs);
+
+/* Check for an array with objects, of mxnp or of NumPy. */
+bool convert_holds_objects(PyObject *x);
+
+/* Check for a function of Python, an array with objects or a dtype with objects.  Items of
+ * lists and tuples may then reach the program again, or become elements. */
+bool convert_keeps_items(PyObject *args, PyObject *kwargs);
 
 /* Wait for the operations on the arrays before NumPy gets the NumPy arrays inside.  Where NumPy
  * does not read elements, only their memory is allocated.  Return 0, or -1 with an exception

@@ -831,7 +831,7 @@ static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
     struct call_args call_args;
     call_args_begin(&call_args);
     bool is_usual = PyTuple_Check(positional) && PyDict_Check(named);
-    int depth = is_usual && !convert_has_callback(positional, named) ? MAX_DEPTH : 0;
+    int depth = is_usual && !convert_keeps_items(positional, named) ? MAX_DEPTH : 0;
     PyObject *values = convert_unwrap(positional, &call_args, depth + 1);
     PyObject *items = PyDict_Check(named) ? convert_unwrap_kwargs(named, &call_args, depth)
                                           : Py_NewRef(named);

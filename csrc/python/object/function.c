@@ -1164,23 +1164,24 @@ static bool is_choosing(const struct function *f, PyObject *const *args, size_t 
 }
 
 /* Check for arguments that call_plain() takes.  A tuple or list as `out` is noted otherwise,
- * and with the dtype object the items of a list are kept. */
+ * and where objects are stored the items of a list are kept. */
 static bool are_taken(const struct function *f, PyObject *const *args, size_t n,
                       PyObject *names)
 {
     size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
     Py_ssize_t least = least_large(f);
-    bool has_container = false, makes_objects = false;
+    bool has_container = f->depth < 0, stores_objects = false;
     for (size_t i = 0; i < all; i++) {
         if (!is_taken(f, args[i], least))
             return false;
         has_container |= PyTuple_CheckExact(args[i]) || PyList_CheckExact(args[i]);
-        makes_objects |= convert_is_object_dtype(args[i]);
+        stores_objects |=
+            convert_holds_objects(args[i]) || convert_is_object_dtype(args[i], MAX_DEPTH);
     }
     for (size_t i = n; has_container && i < all; i++)
         if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i - n), "out") == 0)
             return false;
-    return !(has_container && makes_objects);
+    return !(has_container && stores_objects);
 }
 
 /* Return what is called for NumPy's function.  None of the arguments overrides it, and to ask
@@ -1630,7 +1631,8 @@ static PyMemberDef function_members[] = {
     {"is_maker", T_BOOL, offsetof(struct function, is_maker), 0,
      "Whether results have a default dtype unless the call passes one."},
     {"depth", T_INT, offsetof(struct function, depth), 0,
-     "The levels of tuples and lists among the arguments whose arrays become NumPy's."},
+     "The levels of tuples and lists among the arguments whose arrays become NumPy's. With -1 "
+     "an array of objects stores the arguments after the first as they are."},
     {"is_view", T_BOOL, offsetof(struct function, is_view), 0,
      "Whether results are views if the elements need not be read."},
     {"is_member", T_BOOL, offsetof(struct function, is_member), 0,

@@ -279,7 +279,9 @@ int arguments_unwrap(struct arguments *arguments, PyObject *self)
     PyObject **args = arguments->args;
     memcpy(args, arguments->row, sizeof arguments->args);
     PyObject *class = !self || PyType_Check(self) ? self : (PyObject *)Py_TYPE(self);
-    int depth = has_packed_callback(args, arguments->n) ? 1 : DEPTH + 1;
+    /* A class of NumPy's scalars may make elements of the items of a list. */
+    bool makes = class && PyType_IsSubtype((PyTypeObject *)class, &PyGenericArrType_Type);
+    int depth = makes || has_packed_callback(args, arguments->n) ? 1 : DEPTH + 1;
     call_args_begin(&arguments->call_args);
     arguments->call_args.keeps_others = true;
     return unwrap_all(class, args, arguments->n, arguments->row, &arguments->call_args, depth);
