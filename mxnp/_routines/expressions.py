@@ -144,6 +144,7 @@ class Step(Operand):
 
     def __init__(self, function: Operand | None, operands: list[Operand]) -> None:
         self.function, self.operands = function, operands
+        self.keywords: tuple[str, ...] = ()  # the names of its last operands
         self.loads: list[Operand] = []  # operands loaded since the previous step
         self.next: Step | None = None
 
@@ -206,6 +207,7 @@ class Reader:
         self.stack: list[Operand] = []
         self.loads: list[Operand] = []
         self.newest: Step | None = None
+        self.keywords: tuple[str, ...] = ()
 
     def read(self) -> dict[int, Step]:
         """Return the steps by their offsets."""
@@ -292,19 +294,25 @@ class Reader:
         self.reset()
         return None
 
+    def name_keywords(self, argument: int) -> None:
+        self.keywords = self.code.co_consts[argument]
+
     def call(self, argument: int) -> Step:
         operands = self.pop_many(argument)
         functions = [x for x in self.pop_many(2) if x is not _NULL]
-        return self.add_step(
+        step = self.add_step(
             functions[0] if len(functions) == 1 else _UNKNOWN, operands
         )
+        step.keywords, self.keywords = self.keywords, ()
+        return step
 
     def call_with_keywords(self, argument: int) -> Step:
-        self.pop()  # the names of the keywords
+        names = self.pop()
+        self.keywords = names.constant if isinstance(names, Constant) else ()
         return self.call(argument)
 
 
-_WITHOUT_EFFECT = {"CACHE", "EXTENDED_ARG", "KW_NAMES", "NOP", "NOT_TAKEN", "PRECALL"}
+_WITHOUT_EFFECT = {"CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN", "PRECALL"}
 _ACTIONS: dict[str, Callable[[Reader, int], Step | None]] = {
     "BINARY_OP": Reader.operate,
     "BUILD_LIST": Reader.build,
@@ -312,6 +320,7 @@ _ACTIONS: dict[str, Callable[[Reader, int], Step | None]] = {
     "CALL": Reader.call,
     "CALL_KW": Reader.call_with_keywords,
     "COMPARE_OP": Reader.operate_on_two,
+    "KW_NAMES": Reader.name_keywords,
     "LOAD_ATTR": Reader.load_attribute,
     "LOAD_CONST": Reader.load_constant,
     "LOAD_DEREF": Reader.load_variable,
@@ -407,4 +416,10 @@ def temporaries(callee: Any) -> int:
     return sum(1 << i for i, x in enumerate(arguments) if isinstance(x, Step))
 
 
-_bridge.set_expressions(goes_on, temporaries)
+def names_out(_: Any) -> bool:
+    """Return whether the call that the calling frame makes has the keyword `out`."""
+    step = _step_at(sys._getframe(1))
+    return step is not None and "out" in step.keywords
+
+
+_bridge.set_expressions(goes_on, temporaries, names_out)

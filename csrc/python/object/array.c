@@ -23,6 +23,7 @@
 #include "python/profile/traceback.h"
 #include "python/record/assignment.h"
 #include "python/record/call.h"
+#include "python/record/caller.h"
 #include "python/record/elide.h"
 #include "python/record/expression.h"
 #include "python/record/failure.h"
@@ -679,6 +680,14 @@ static void array_releasebuffer(PyObject *a, Py_buffer *view)
 
 /* -- Array: NumPy's protocols ----------------------------------------------------- */
 
+/* Check whether a ufunc is called, and none of its methods. */
+static bool is_call(PyObject *args)
+{
+    PyObject *method = PyTuple_Size(args) > 1 ? PyTuple_GetItem(args, 1) : NULL;
+    return method && PyUnicode_Check(method) &&
+           PyUnicode_CompareWithASCIIString(method, "__call__") == 0;
+}
+
 /* Check whether a ufunc is called without keywords, and no other operand may define
  * __array_ufunc__.  Classes made in Python may; those of NumPy's scalars and Python's numbers
  * do not. */
@@ -689,8 +698,7 @@ static bool is_plain_call(PyObject *args, PyObject *kwargs)
         return false;
     if (!PyCallable_Check(PyTuple_GetItem(args, 0)))
         return false;
-    PyObject *method = PyTuple_GetItem(args, 1);
-    if (!PyUnicode_Check(method) || PyUnicode_CompareWithASCIIString(method, "__call__") != 0)
+    if (!is_call(args))
         return false;
     for (Py_ssize_t i = 2; i < n; i++) {
         PyTypeObject *type = Py_TYPE(PyTuple_GetItem(args, i));
@@ -744,6 +752,34 @@ static PyObject *call_unwrapped(const struct function *f, PyObject *args, PyObje
     return result;
 }
 
+/* Return a new tuple of None for each output of a ufunc. */
+static PyObject *without_outputs(PyObject *ufunc)
+{
+    PyObject *number = PyObject_GetAttrString(ufunc, "nout");
+    Py_ssize_t n = number ? PyLong_AsSsize_t(number) : -1;
+    PyObject *outputs = PyErr_Occurred() ? NULL : PyTuple_New(n);
+    for (Py_ssize_t i = 0; outputs && i < n; i++)
+        PyTuple_SetItem(outputs, i, Py_NewRef(Py_None));
+    Py_XDECREF(number);
+    return outputs;
+}
+
+/* Return a new reference to the keywords of a ufunc.  NumPy leaves out an `out` that is None,
+ * with which it does not warn that `where` leaves elements without a value. */
+static PyObject *with_out(PyObject *ufunc, PyObject *kwargs)
+{
+    static PyObject *where, *out;
+    if (!convert_keyword(kwargs, &where, "where") || convert_keyword(kwargs, &out, "out") ||
+        !caller_names_out())
+        return PyErr_Occurred() ? NULL : Py_NewRef(kwargs);
+    PyObject *outputs = without_outputs(ufunc);
+    PyObject *all = outputs ? PyDict_Copy(kwargs) : NULL;
+    if (all && PyDict_SetItem(all, out, outputs) < 0)
+        Py_CLEAR(all);
+    Py_XDECREF(outputs);
+    return all;
+}
+
 static PyObject *call_for_numpy(PyObject *a, PyObject *args, PyObject *kwargs)
 {
     static const struct function plain = {.adopts = true};
@@ -758,11 +794,15 @@ static PyObject *call_for_numpy(PyObject *a, PyObject *args, PyObject *kwargs)
     }
     /* NumPy's own method returns NotImplemented if another operand has to be asked. */
     PyObject *call = PyObject_GetAttrString(as_array(a)->unprepared, "__array_ufunc__");
-    if (call)
-        result = convert_call(&plain, call, args, kwargs);
+    PyObject *named = call && kwargs && is_call(args)
+                          ? with_out(PyTuple_GetItem(args, 0), kwargs)
+                          : Py_XNewRef(kwargs);
+    if (call && (named || !kwargs))
+        result = convert_call(&plain, call, args, named);
     Py_XDECREF(call);
     if (is_refused_by_package(&result, args))
-        result = call_unwrapped(&plain, args, kwargs);
+        result = call_unwrapped(&plain, args, named);
+    Py_XDECREF(named);
     return result;
 }
 

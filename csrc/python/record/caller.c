@@ -2,7 +2,7 @@
 #include "python/record/caller.h"
 #include "python/base/refusal.h"
 
-static PyObject *continues, *temporaries;
+static PyObject *continues, *temporaries, *names_out;
 
 /* Call one of the functions; return 0 if it fails.  An exception that is set is that of a
  * signal handler.  SystemError is dropped, too: sys._getframe() returns NULL without a
@@ -21,21 +21,24 @@ bool caller_continues(PyObject *callee) { return ask(continues, callee) > 0; }
 
 long caller_temporaries(PyObject *callee) { return ask(temporaries, callee); }
 
+bool caller_names_out(void) { return ask(names_out, NULL) > 0; }
+
 static PyObject *set_expressions(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *first, *second;
-    if (!PyArg_ParseTuple(args, "OO:set_expressions", &first, &second))
+    PyObject *first, *second, *third;
+    if (!PyArg_ParseTuple(args, "OOO:set_expressions", &first, &second, &third))
         return NULL;
     continues = Py_NewRef(first);
     temporaries = Py_NewRef(second);
+    names_out = Py_NewRef(third);
     Py_RETURN_NONE;
 }
 
 PyMethodDef caller_methods[] = {
     {"set_expressions", set_expressions, METH_VARARGS,
-     "set_expressions(goes_on, temporaries)\n--\n\nSet the functions that return whether the "
-     "calling frame comes straight back to mxnp, and which arguments are intermediate "
-     "results."},
+     "set_expressions(goes_on, temporaries, names_out)\n--\n\nSet the functions that return "
+     "whether the calling frame comes straight back to mxnp, which arguments are intermediate "
+     "results, and whether `out` is a keyword of the call."},
     {NULL, NULL, 0, NULL},
 };

@@ -2,14 +2,18 @@
 #pragma once
 #include "python/base/numpy.h"
 
-/* Both functions take the function that the program calls, or NULL for an operator.  They may
- * set an exception, which is that of a signal handler.  Then they return false or 0. */
+/* The first two functions take the function that the program calls, or NULL for an operator.
+ * All may set an exception, which is that of a signal handler.  Then they return false or 0. */
 
 /* Check whether the program passes the result of the running call to mxnp right away. */
 bool caller_continues(PyObject *callee);
 
 /* Return a bit for each argument of the running call that is an intermediate result. */
 long caller_temporaries(PyObject *callee);
+
+/* Check whether the running call has the keyword `out`.  NumPy does not pass an `out` that is
+ * None on to __array_ufunc__. */
+bool caller_names_out(void);
 
 /* Methods of the module. */
 extern PyMethodDef caller_methods[];
