@@ -21,8 +21,8 @@
 #include "python/object/frameless.h"
 #include "python/object/function.h"
 #include "python/object/hooks.h"
+#include "python/object/left_operators.h"
 #include "python/object/lookup.h"
-#include "python/object/scalar_operators.h"
 #include "python/packages/attributes.h"
 #include "python/packages/conversion.h"
 #include "python/packages/disguise.h"
@@ -67,7 +67,7 @@ static PyObject *set_types(PyObject *module, PyObject *args)
     np_array_type = (PyTypeObject *)Py_NewRef((PyObject *)np_array);
     described = Py_NewRef(describer);
     array_load_slots();
-    scalar_operators_load();
+    left_operators_load();
     if (layout_is_known()) {
         struct type_struct *type = (struct type_struct *)array, *base = (void *)type->base;
         ((struct type_struct *)ufunc)->flags |= HAS_VECTORCALL;

@@ -1080,6 +1080,44 @@ def test_results_in_another_byte_order(
         return str(error)
 
 
+NUMPYS = {
+    "number": "numpy.array(2)",
+    "float": "numpy.array(2.0, '>f4')",
+    "bool": "numpy.array(True)",
+    "objects": "numpy.array(2, dtype=object)",
+    "one": "numpy.array([2.0])",
+    "rows": "n",
+    "columns": "columns",
+    "view": "n.T.copy().T",
+    "temporary": "n.copy()",
+    "swapped": "swapped",
+    "subclass": "n.view(numpy.matrix)",
+}
+
+
+@pytest.mark.parametrize("more", [-1, 0])
+@pytest.mark.parametrize("operator", ["+", "*", "&", "|", "^", "-", "/"])
+@pytest.mark.parametrize("x", ["x", "f(x)", "g(x)", "g(f(x))"])
+@pytest.mark.parametrize("left", NUMPYS.values(), ids=NUMPYS)
+def test_arrays_of_numpy_on_the_left(
+    xp: Library, left: str, x: str, operator: str, more: int
+) -> Any:
+    """NumPy writes the result into a large temporary operand on the right, too."""
+    n_columns = MIN_ELIDED_BYTES // 8 // 4 + more
+    found = []
+    for dtype in ("int64", "float64", "complex128"):
+        n, a = (numpy.arange(8 * n_columns).reshape(2, 4, -1) % 5 + 1).astype(dtype)
+        other = n.dtype.newbyteorder()
+        names = {"numpy": numpy, "n": n, "x": xp.array(a), "swapped": n.astype(other)}
+        names |= {"columns": n.copy(order="F"), "f": lambda x: x.copy(order="F")}
+        names["g"] = lambda x, other=other: x.astype(other)
+        try:
+            found.append(eval(f"{left} {operator} {x}", names))
+        except (TypeError, ValueError) as error:
+            found.append(str(error))
+    return found
+
+
 def _kept(xp: Library, a: Any, view: Callable[[Any], Any]) -> Any:
     """Return a temporary array whose memory other code uses, and keeps."""
     _kept.others = view(a)  # type: ignore[attr-defined]

@@ -181,7 +181,7 @@ static PyObject *in_byte_order_of(PyObject *operand, PyObject *result)
     if (!operand || !result || Py_TYPE(result) != np_array_type)
         return result;
     PyArrayObject *made = (PyArrayObject *)result;
-    PyArray_Descr *dtype = PyArray_DESCR(np_array_of(operand));
+    PyArray_Descr *dtype = PyArray_DESCR(np_array_in(operand));
     if (PyArray_TYPE(made) != dtype->type_num || PyArray_ISBYTESWAPPED(made))
         return result;
     Py_INCREF(dtype);

@@ -121,13 +121,13 @@ static int number_type(PyObject *x)
     return type;
 }
 
-/* Check whether NumPy may write the result of an operator into x.  The other operand is NULL if
- * there is none. */
+/* Check whether NumPy may write the result of an operator into x, an array of mxnp or NumPy.
+ * The other operand is NULL if there is none. */
 static bool takes_result(PyObject *x, PyObject *other)
 {
-    if (!is_array(x) || !is_temporary(x) || is_shared(as_array(x)) || is_held(x))
+    const PyArrayObject *to = np_array_in(x), *from = other ? np_array_in(other) : NULL;
+    if (!to || !is_temporary(x) || (is_array(x) && (is_shared(as_array(x)) || is_held(x))))
         return false;
-    const PyArrayObject *to = np_array_of(x), *from = other ? np_array_in(other) : NULL;
     if (!PyArray_ISNUMBER(to) || !PyArray_ISWRITEABLE(to) ||
         !PyArray_CHKFLAGS(to, NPY_ARRAY_OWNDATA) || PyArray_NBYTES(to) < MIN_ELIDED_BYTES)
         return false;
@@ -155,8 +155,8 @@ static bool is_in_place(int op, const PyArrayObject *left)
 /* Check whether two arrays are matrices, or arrays of more axes, in other orders. */
 static bool have_other_orders(PyObject *left, PyObject *right)
 {
-    const PyArrayObject *a = np_array_of(left), *b = np_array_of(right);
-    return PyArray_NDIM(a) > 1 && PyArray_NDIM(a) == PyArray_NDIM(b) &&
+    const PyArrayObject *a = np_array_in(left), *b = np_array_in(right);
+    return a && b && PyArray_NDIM(a) > 1 && PyArray_NDIM(a) == PyArray_NDIM(b) &&
            memcmp(PyArray_STRIDES(a), PyArray_STRIDES(b),
                   sizeof(npy_intp) * (size_t)PyArray_NDIM(a)) != 0;
 }
@@ -174,20 +174,20 @@ static PyObject *operand_for_result(int op, PyObject *left, PyObject *right)
 {
     if (!right)
         return takes_result(left, NULL) ? left : NULL;
-    if (is_array(left) && is_in_place(op, np_array_of(left)) && takes_result(left, right))
+    if (np_array_in(left) && is_in_place(op, np_array_in(left)) && takes_result(left, right))
         return left;
     return is_commutative(op) && exchanges(left, right) ? right : NULL;
 }
 
 PyObject *elide_into(int op, PyObject *left, PyObject *right)
 {
-    bool is_either = is_array(left) && is_array(right) && have_other_orders(left, right);
-    return is_either ? operand_for_result(op, left, right) : NULL;
+    PyObject *to = have_other_orders(left, right) ? operand_for_result(op, left, right) : NULL;
+    return to && is_array(to) ? to : NULL;
 }
 
 static bool is_swapped(PyObject *x)
 {
-    return x && is_array(x) && PyArray_ISBYTESWAPPED(np_array_of(x));
+    return x && np_array_in(x) && PyArray_ISBYTESWAPPED(np_array_in(x));
 }
 
 PyObject *elide_swapped(int op, PyObject *left, PyObject *right)

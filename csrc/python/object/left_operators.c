@@ -1,11 +1,15 @@
-/* scalar_operators.c -- operators between a NumPy scalar on the left and an mxnp array.
+/* left_operators.c -- operators between a NumPy scalar or array on the left and an mxnp array.
  *
  * NumPy's scalars pass an operation with an unknown object on to a ufunc, which finds
  * __array_ufunc__ of the array.  That takes several times as long as the operation on a small
  * array.  The slots of the usual scalar types are replaced, so that they call the slot of the
  * array directly.  Operations without an mxnp array are passed on to NumPy's slot.
+ *
+ * NumPy's arrays do the same, and the ufunc does not show whether an operator is computed. Only
+ * operators may write their result into a large operand on the right, see elide.h.  So the
+ * slots of those that NumPy computes in this way are replaced too.
  */
-#include "python/object/scalar_operators.h"
+#include "python/object/left_operators.h"
 
 #include "python/packages/layout.h"
 
@@ -47,6 +51,20 @@
 enum { POWER = 5 };
 SCALARS(DEFINE_SCALAR)
 
+/* Operators of arrays whose result NumPy may write into the right operand.  A class that
+ * derives from numpy.ndarray inherits their slots, and keeps its behaviour. */
+#define EXCHANGED(M) M(add, 0) M(multiply, 2) M(and, 13) M(xor, 14) M(or, 15)
+#define DEFINE_FOR_ARRAYS(name, number)                              \
+    static binaryfunc numpys_##name;                                 \
+    static PyObject *name##_arrays(PyObject *a, PyObject *b)         \
+    {                                                                \
+        struct type_struct *type = (struct type_struct *)array_type; \
+        return is_array(b) && Py_TYPE(a) == np_array_type            \
+                   ? ((binaryfunc)type->as_number[number])(a, b)     \
+                   : numpys_##name(a, b);                            \
+    }
+EXCHANGED(DEFINE_FOR_ARRAYS)
+
 #define REPLACE(name, Scalar, number)                                               \
     if (slots[number] == PyType_GetSlot(&Py##Scalar##ArrType_Type, Py_nb_##name)) { \
         numpys_##name##_##Scalar = (binaryfunc)slots[number];                       \
@@ -65,9 +83,17 @@ SCALARS(DEFINE_SCALAR)
         type->richcompare = (void *)comparison_##Scalar;                              \
     }
 
-void scalar_operators_load(void)
+#define REPLACE_FOR_ARRAYS(name, number)                                \
+    if (slots[number] == PyType_GetSlot(np_array_type, Py_nb_##name)) { \
+        numpys_##name = (binaryfunc)slots[number];                      \
+        slots[number] = (void *)name##_arrays;                          \
+    }
+
+void left_operators_load(void)
 {
     if (layout_is_known()) {
+        void **slots = ((struct type_struct *)np_array_type)->as_number;
         SCALARS(REPLACE_SCALAR)
+        EXCHANGED(REPLACE_FOR_ARRAYS)
     }
 }
