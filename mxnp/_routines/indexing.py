@@ -270,6 +270,10 @@ def _search_complex(a: Any, v: Any, side: str) -> Any:
     return found
 
 
+# Other classes of edges may have their own operators, or __array_ufunc__.
+_EDGES = {bool, int, float, ndarray, numpy.ndarray, *numpy.sctypeDict.values()}
+
+
 def _are_finite(low: Any, high: Any) -> bool:
     """Return whether bounds and their distance are finite numbers."""
     if low.dtype.kind not in "iuf" or high.dtype.kind not in "iuf":
@@ -285,6 +289,8 @@ def _bin_edges(a: Any, bins: Any, range: Any) -> Any:
     if range is None:
         range = (a.min(), a.max())
     if type(range) is not tuple or len(range) != 2:
+        return None
+    if not all(type(edge) in _EDGES for edge in range):
         return None
     low, high = (numpy.asarray(_bridge.unwrap(edge)) for edge in range)
     if low.ndim > 0 or high.ndim > 0 or not _are_finite(low, high):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
@@ -600,6 +602,53 @@ def test_histograms(xp: ModuleType, call: str, data: str, threshold: int) -> Any
     before = mxnp._bridge.set_threshold(threshold)
     try:
         return outcome(xp, call, a=DATA[data](xp))
+    finally:
+        mxnp._bridge.set_threshold(before)
+
+
+asked: list[str] = []
+
+
+class Asked(float):
+    """A number that notes the ufuncs that it is asked about."""
+
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
+    ) -> Any:
+        asked.append(ufunc.__name__)
+        inputs = tuple(float(x) if type(x) is Asked else x for x in inputs)
+        return getattr(ufunc, method)(*inputs, **kwargs)
+
+
+class Refusing(float):
+    """A number that refuses ufuncs."""
+
+    __array_ufunc__ = None
+
+
+class Convertible:
+    """An edge that has a value only as an array, and the operators of the program."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return numpy.array(9.0)
+
+    def __lt__(self, other: Any) -> bool:
+        raise ArithmeticError
+
+    __gt__ = __lt__
+
+
+@pytest.mark.parametrize("threshold", [0, 16_384])
+@pytest.mark.parametrize("kind", [Asked, Refusing, Fraction, Decimal])
+def test_edges_of_a_histogram(xp: ModuleType, kind: Any, threshold: int) -> Any:
+    before = mxnp._bridge.set_threshold(threshold)
+    asked.clear()
+    try:
+        a = DATA["numbers"](xp)
+        calls = "np.histogram(a, 4, (b(0), b(9)))", "np.histogram(a, 4, (0, b(9)))"
+        found = [outcome(xp, call, a=a, b=kind) for call in calls]
+        other = outcome(xp, "np.histogram(a, 4, (0, b))", a=a, b=Convertible())
+        return found, other, list(asked)
     finally:
         mxnp._bridge.set_threshold(before)
 
