@@ -103,6 +103,10 @@ def test_layers_warn_and_fail_once(
         "np.hstack(np.float64, dtype='f4', casting='no')",
         "np.hstack(7)",
         "np.gradient(7, [f1])",
+        # Its code would not raise.
+        "np.histogramdd(2, [np.sort(f1)])",
+        "np.histogramdd(sample=2, bins=[np.sort(f1)])",
+        "np.histogramdd([2], bins=[np.sort(f1)])",
     ],
 )
 def test_calls_warn_and_fail_once(xp: types.ModuleType, call: str) -> Any:

@@ -756,6 +756,31 @@ static PyObject *run_layer(struct function *f, PyObject *args, PyObject *kwargs)
     return adopt_from_layer(result, args, kwargs);
 }
 
+/* Check whether an argument has no arrays inside, so that it is passed on as it is. */
+static inline bool is_plain(PyObject *x)
+{
+    return x == Py_None || PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) ||
+           PyUnicode_CheckExact(x) || (PyArray_IsScalar(x, Generic) && is_static(Py_TYPE(x)));
+}
+
+/* Check for an object that the dispatcher of a function takes as its first argument.  Some
+ * dispatchers refuse numbers. */
+static bool passes_dispatcher(PyObject *first)
+{
+    return (is_array(first) && PyArray_NDIM(np_array_of(first)) > 0) ||
+           PyTuple_CheckExact(first) || PyList_CheckExact(first) || PyUnicode_CheckExact(first);
+}
+
+/* Return 1 if NumPy's dispatcher of a function refuses a call, 0, or -1 with the exception of a
+ * handler that ran. */
+static int ask_dispatcher(const struct function *f, PyObject *args, PyObject *kwargs)
+{
+    PyObject *answer = PyObject_CallFunctionObjArgs(is_refused, f->wrapped, args,
+                                                    kwargs ? kwargs : Py_None, NULL);
+    Py_XDECREF(answer);
+    return answer ? answer == Py_True : refusal_drop();
+}
+
 /* Check whether an error was raised in place of that of NumPy's dispatcher, which comes
  * before the code of the function.  An exception of a handler that runs here replaces it. */
 static bool comes_too_late(const struct function *f, PyObject *args, PyObject *kwargs)
@@ -765,17 +790,15 @@ static bool comes_too_late(const struct function *f, PyObject *args, PyObject *k
         (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)))
         return false;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *answer = PyObject_CallFunctionObjArgs(is_refused, f->wrapped, args,
-                                                    kwargs ? kwargs : Py_None, NULL);
-    Py_XDECREF(answer);
-    if (!answer && refusal_drop() < 0) {
+    int status = ask_dispatcher(f, args, kwargs);
+    if (status < 0) {
         Py_XDECREF(type);
         Py_XDECREF(value);
         Py_XDECREF(traceback);
         return false;
     }
     PyErr_Restore(type, value, traceback);
-    return answer == Py_True;
+    return status > 0;
 }
 
 /* Call one of the ways in which mxnp computes a call.  Return 1 with the result, 0 if it leaves
@@ -795,6 +818,27 @@ static int try_way(PyObject *(*way)(struct function *, PyObject *, PyObject *),
     return 0;
 }
 
+/* Check whether the dispatcher may refuse a call of a layer, and reads no object of the program
+ * when it is asked. */
+static bool may_be_refused(PyObject *args, PyObject *kwargs)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    if (PyTuple_Size(args) > 0)
+        return is_plain(PyTuple_GetItem(args, 0));
+    while (kwargs && PyDict_Next(kwargs, &at, &key, &value))
+        if (!is_plain(value) && !passes_dispatcher(value))
+            return false;
+    return true;
+}
+
+/* Run the layer of a function, which has no dispatcher, unless NumPy's refuses the call. */
+static int try_layer(struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
+{
+    int status = may_be_refused(args, kwargs) ? ask_dispatcher(f, args, kwargs) : 0;
+    return status == 0 ? try_way(run_layer, f, args, kwargs, result) : status < 0 ? -1 : 0;
+}
+
 int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
 {
     const struct recorded_way *way = way_of(f);
@@ -808,7 +852,7 @@ int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObje
         is_for_queue(f, way, way->threshold_factor, args, kwargs))
         status = try_way(call_queued, f, args, kwargs, result);
     if (status == 0 && has_layer(f) && is_for_queue(f, way, f->layer_factor, args, kwargs))
-        status = try_way(run_layer, f, args, kwargs, result);
+        status = try_layer(f, args, kwargs, result);
     return status;
 }
 
@@ -1040,13 +1084,6 @@ static inline int call_direct(const struct function *f, PyObject *const *args, s
 
 #define MAX_PLAIN 8 /* arguments */
 
-/* Check whether an argument has no arrays inside, so that it is passed on as it is. */
-static inline bool is_plain(PyObject *x)
-{
-    return x == Py_None || PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) ||
-           PyUnicode_CheckExact(x) || (PyArray_IsScalar(x, Generic) && is_static(Py_TYPE(x)));
-}
-
 /* Check for an item of a tuple or list that call_plain() takes: no function of the program, and
  * no array that is large. */
 static bool is_plain_item(PyObject *x, int depth, Py_ssize_t least);
@@ -1185,13 +1222,10 @@ static bool are_taken(const struct function *f, PyObject *const *args, size_t n,
 }
 
 /* Return what is called for NumPy's function.  None of the arguments overrides it, and to ask
- * them takes longer than the rest of the call.  Some dispatchers refuse numbers. */
+ * them takes longer than the rest of the call. */
 static PyObject *callable_of(const struct function *f, PyObject *const *args, size_t n)
 {
-    bool is_taken = f->implementation && n > 0 &&
-                    ((is_array(args[0]) && PyArray_NDIM(np_array_of(args[0])) > 0) ||
-                     PyTuple_CheckExact(args[0]) || PyList_CheckExact(args[0]) ||
-                     PyUnicode_CheckExact(args[0]));
+    bool is_taken = f->implementation && n > 0 && passes_dispatcher(args[0]);
     return is_taken ? f->implementation : f->wrapped;
 }
 
