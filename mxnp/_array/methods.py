@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import os
 import pickle
@@ -234,16 +235,67 @@ _interface(
 )
 
 
-class FlatiterType(type):
-    """The metaclass of `flatiter`: NumPy's iterators are instances of it too."""
+class IteratorType(type):
+    """The metaclass of iterators: NumPy's iterators are instances of the class too."""
+
+    _original: type
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: Any) -> None:
+        for base in bases:
+            if type(base) is IteratorType:
+                kind = f"numpy.{base.__name__}"
+                raise TypeError(f"type '{kind}' is not an acceptable base type")
+        super().__init__(name, bases, namespace)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, numpy.flatiter) or type(instance) is cls
+        return isinstance(instance, cls._original) or type(instance) is cls
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        return inspect.signature(cls._original)
+
+
+def add_iterator_members(cls: IteratorType) -> None:
+    """Add the public members of NumPy's class that a class of iterators lacks."""
+    for name, member in vars(cls._original).items():
+        if not name.startswith("_") and name not in vars(cls):
+            make = _make_iterator_method if callable(member) else _make_attribute
+            setattr(cls, name, make(member))
+
+
+def _inside(x: Any) -> Any:
+    """Return the iterator of NumPy inside one of mxnp, or the object itself."""
+    return getattr(x, "_iterator", x)
+
+
+def _make_iterator_method(member: Any) -> Any:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return functools.partial(member, _inside(self), **kwargs), *args
+
+    call.__name__, call.__doc__ = member.__name__, member.__doc__
+    call.__qualname__ = member.__qualname__
+    return prepares(call)
+
+
+def _make_attribute(member: Any) -> property:
+    def get(self: Any) -> Any:
+        return wrap(member.__get__(_inside(self)))
+
+    def change(self: Any, value: Any) -> None:
+        member.__set__(_inside(self), unwrap(value))
+
+    def delete(self: Any) -> None:
+        member.__delete__(_inside(self))
+
+    return property(
+        frameless(get), frameless(change), frameless(delete), member.__doc__
+    )
 
 
 @frameless_members
-class flatiter(metaclass=FlatiterType):  # noqa: N801
+class flatiter(metaclass=IteratorType):  # noqa: N801
     __doc__ = numpy.flatiter.__doc__
+    _original = numpy.flatiter
     __module__ = "mxnp"
     __slots__ = ("_array", "_iterator")
     _array: ndarray
@@ -331,4 +383,5 @@ def _get_flat(self: ndarray) -> flatiter:
 
 
 _add_attribute("flat", _get_flat)
+add_iterator_members(flatiter)
 name_like(flatiter, numpy.flatiter)

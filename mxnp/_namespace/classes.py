@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import operator
 import types
 from collections.abc import Callable, Iterator
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from mxnp._array.methods import flatiter
+from mxnp._array.methods import IteratorType, add_iterator_members, flatiter
 from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import ufunc
 from mxnp._bridge import Function, Method, frameless, name_like, pin
@@ -42,19 +41,6 @@ _counted_call = Function(numpy.vectorize.__call__)
 _counted_call.__qualname__ = "vectorize"
 
 
-class IteratorType(type):
-    """The metaclass of iterators: NumPy's iterators are instances of the class too."""
-
-    _original: type
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls._original) or type(instance) is cls
-
-    @property
-    def __signature__(cls) -> inspect.Signature:
-        return inspect.signature(cls._original)
-
-
 def _pin_operands(op: Any) -> None:
     """Note that other code may know where the operands of an iterator are.
 
@@ -65,6 +51,23 @@ def _pin_operands(op: Any) -> None:
         pin(operand)
 
 
+class Advance(property):
+    """
+    The method `__next__` of an iterator, which keeps that of another in `_advance`.
+
+    NumPy warns of casts in it, on the line of the program: no function is in between.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(operator.attrgetter("_advance"))
+
+    @prepares
+    def __call__(self, iterator: Any, /) -> Any:
+        if type(iterator) is nditer:
+            return (iterator._advance,)
+        return numpy.nditer.__next__, iterator
+
+
 @frameless_members
 class nditer(metaclass=IteratorType):  # noqa: N801
     __doc__ = numpy.nditer.__doc__
@@ -73,8 +76,13 @@ class nditer(metaclass=IteratorType):  # noqa: N801
     __slots__ = ("_advance", "_arguments", "_iterator")
     _arguments: Any
     _iterator: Any  # numpy.nditer
-    # NumPy warns of casts here, on the line of the program: no function is in between.
-    __next__: Any = property(operator.attrgetter("_advance"))
+    __next__: Any = Advance()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> nditer:
+        self = super().__new__(cls)
+        object.__setattr__(self, "_iterator", numpy.nditer.__new__(numpy.nditer))
+        object.__setattr__(self, "_advance", iter(()).__next__)
+        return self
 
     def _begin(self, /, *args: Any, **kwargs: Any) -> Any:
         op = args[0] if args else kwargs.get("op")
@@ -149,6 +157,7 @@ def _choose_nested_iters(op: Any, *args: Any, **kwargs: Any) -> Any:
 find_counterpart(numpy.nested_iters).choose = _choose_nested_iters
 
 
+add_iterator_members(nditer)
 name_like(nditer, numpy.nditer)
 _nditer = Function(numpy.nditer, adopts=False)
 
@@ -195,10 +204,7 @@ class broadcast(metaclass=IteratorType):  # noqa: N801
         return next(self._iterator)
 
 
-for _name, _member in vars(numpy.broadcast).items():
-    if _name not in vars(broadcast):
-        _get = operator.attrgetter(f"_iterator.{_name}")
-        setattr(broadcast, _name, property(_get, doc=_member.__doc__))
+add_iterator_members(broadcast)
 name_like(broadcast, numpy.broadcast)
 
 
