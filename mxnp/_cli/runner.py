@@ -396,6 +396,11 @@ def _run(program: Callable[[], Any]) -> None:
         del failure
 
 
+# Python keeps frames in chunks of 16 KiB, and maps a new one for each call that crosses
+# the end of the last. A frame of this size gets a chunk that holds the program's too.
+_run.__code__ = _run.__code__.replace(co_stacksize=1 << 15)
+
+
 def _add_note(error: BaseException) -> None:
     """Add a note to an exception that a package raised for an mxnp array."""
     # The program's exception has to be printed even if this fails.

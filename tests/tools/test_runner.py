@@ -1144,6 +1144,29 @@ def test_a_package_may_set_the_threshold_of_the_collector(tmp_path):
     assert done == (0, "9\n", "")
 
 
+def test_no_call_maps_memory_for_its_frame(tmp_path):
+    """Python maps a chunk for each call across the end of the last one, and touches it."""
+    program = """
+        import resource, sys
+        sys.setrecursionlimit(2000)
+
+        def descend(n):
+            return n and descend(n - 1)
+
+        def count():
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            for depth in range(0, 800, 20):
+                for _ in range(100):
+                    descend(depth)
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+        count()  # touches the memory
+        print(count() < 100)
+    """
+    write(tmp_path, {"main.py": program})
+    assert run(RUNNER, ["main.py"], tmp_path) == (0, "True\n", "")
+
+
 # -- The command line -----------------------------------------------------------------
 
 
