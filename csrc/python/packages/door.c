@@ -278,9 +278,9 @@ static int search_iterator(struct search *search, PyObject *x)
 {
     if (search->owner < 0)
         search->owner = owners_of_caller();
-    if (search->owner == PROGRAM)
-        iterator_mark(x, GIVEN);
-    return search->owner < 0 ? -1 : 0;
+    if (search->owner < 0)
+        return -1;
+    return search->owner == PROGRAM ? iterator_mark(x, GIVEN) : 0;
 }
 
 /* Search an object that is not known to be simple. */
@@ -352,8 +352,8 @@ static int see_result(PyObject *x)
     int is_own = gives_items(x) ? owners_is_program() : 0;
     if (is_own < 0)
         return -1;
-    if (is_own)
-        iterator_mark(x, TAKEN);
+    if (is_own && iterator_mark(x, TAKEN) < 0)
+        return -1;
     int is_package = meet(Py_TYPE(x), MET);
     return is_package > 0 && n_opened != before ? show(see_object, x) : is_package;
 }
@@ -505,8 +505,8 @@ static PyObject *end_callback(PyObject *const *args, PyObject *const *row, Py_ss
         PyErr_Restore(type, value, traceback);
     if (status < 0)
         Py_CLEAR(result);
-    if (result && gives_items(result))
-        iterator_mark(result, GIVEN);
+    if (result && gives_items(result) && iterator_mark(result, GIVEN) < 0)
+        Py_CLEAR(result);
     struct search search = new_search;
     if (result && search_object(&search, result) < 0)
         Py_CLEAR(result);

@@ -12,7 +12,8 @@
 #include "python/packages/layout.h"
 #include "python/packages/owners.h"
 
-/* Classes of iterators, and those that objects get in their place. */
+/* Classes of iterators, and those that objects get in their place.  These are made for the
+ * first such object, since a program uses few of 70. */
 enum { MAX_KINDS = 64 };
 static struct kind {
     PyTypeObject *class, *marked[N_DIRECTIONS];
@@ -20,7 +21,7 @@ static struct kind {
 } kinds[MAX_KINDS];
 static int n_kinds;
 
-static const struct kind *find_kind(const PyTypeObject *class)
+static struct kind *find_kind(const PyTypeObject *class)
 {
     for (int i = 0; i < n_kinds; i++)
         if (kinds[i].class == class)
@@ -138,8 +139,8 @@ static PyObject *iterate(PyObject *self, enum direction direction)
 {
     getiterfunc inner = (getiterfunc)((struct type_struct *)own_class(self))->iter;
     PyObject *iterator = inner(self);
-    if (iterator)
-        iterator_mark(iterator, direction);
+    if (iterator && iterator_mark(iterator, direction) < 0)
+        Py_CLEAR(iterator);
     return iterator;
 }
 
@@ -170,13 +171,14 @@ static int copy_names(PyTypeObject *from, PyTypeObject *to)
     return status;
 }
 
-static PyTypeObject *derive(PyTypeObject *class, enum direction direction, bool is_awaited)
+static PyTypeObject *derive(const struct kind *kind, enum direction direction)
 {
     static PyMethodDef methods[] = {
         {"send", send_method, METH_O,
          "send(value, /)\n--\n\nResume the generator or coroutine with a value."},
         {NULL, NULL, 0, NULL},
     };
+    PyTypeObject *class = kind->class;
     bool is_given = direction == GIVEN, sends = PyType_GetSlot(class, Py_am_send);
     PyType_Slot slots[7] = {{Py_tp_dealloc, (void *)iterators_release}};
     int n = 1;
@@ -186,7 +188,7 @@ static PyTypeObject *derive(PyTypeObject *class, enum direction direction, bool 
     }
     if (PyType_GetSlot(class, Py_am_await))
         slots[n++] = (PyType_Slot){Py_am_await, (void *)PyObject_SelfIter};
-    if (is_awaited) {
+    if (kind->is_awaited) {
         slots[n++] = (PyType_Slot){Py_tp_iternext, (void *)next_step};
     } else if (PyType_GetSlot(class, Py_tp_iternext)) {
         slots[n++] =
@@ -201,26 +203,31 @@ static PyTypeObject *derive(PyTypeObject *class, enum direction direction, bool 
 
 bool iterator_is_markable(const PyTypeObject *class) { return find_kind(class); }
 
-void iterator_mark(PyObject *x, enum direction direction)
+int iterator_mark(PyObject *x, enum direction direction)
 {
-    const struct kind *kind = find_kind(Py_TYPE(x));
-    if (!kind)
-        return;
-    Py_INCREF((PyObject *)kind->marked[direction]);
-    Py_SET_TYPE(x, kind->marked[direction]);
+    struct kind *kind = find_kind(Py_TYPE(x));
+    if (kind && !kind->marked[direction]) {
+        PyTypeObject *made = derive(kind, direction);
+        if (!made)
+            return -1;
+        if (kind->marked[direction]) /* a finalizer has marked another object meanwhile */
+            Py_DECREF((PyObject *)made);
+        else
+            kind->marked[direction] = made;
+    }
+    if (kind && Py_TYPE(x) == kind->class) {
+        Py_INCREF((PyObject *)kind->marked[direction]);
+        Py_SET_TYPE(x, kind->marked[direction]);
+    }
+    return 0;
 }
 
-static int add_kind(PyTypeObject *class, bool is_awaited)
+static void add_kind(PyTypeObject *class, bool is_awaited)
 {
-    struct kind kind = {.class = class, .is_awaited = is_awaited};
     if (n_kinds == MAX_KINDS || find_kind(class))
-        return 0;
-    for (int i = 0; i < N_DIRECTIONS; i++)
-        if (!(kind.marked[i] = derive(class, (enum direction)i, is_awaited)))
-            return -1;
+        return;
     Py_INCREF((PyObject *)class);
-    kinds[n_kinds++] = kind;
-    return 0;
+    kinds[n_kinds++] = (struct kind){.class = class, .is_awaited = is_awaited};
 }
 
 /* -- Futures and asynchronous generators -------------------------------------------------- */
@@ -235,8 +242,8 @@ static PyObject *mark_awaiting(PyObject *x)
     int owner = x ? owners_of_caller() : NOBODY;
     if (owner < 0)
         Py_CLEAR(x);
-    else if (owner != NOBODY)
-        iterator_mark(x, TAKEN);
+    else if (owner != NOBODY && iterator_mark(x, TAKEN) < 0)
+        Py_CLEAR(x);
     return x;
 }
 
@@ -264,8 +271,7 @@ static PyObject *convert_awaited(PyObject *self, PyObject *args)
         return NULL;
     if (!layout_is_known())
         Py_RETURN_NONE;
-    if (add_kind(awaiting, true) < 0)
-        return NULL;
+    add_kind(awaiting, true);
     if (PyType_GetSlot(class, Py_am_anext))
         replace_slot(class, ANEXT, Py_am_anext, anext_marked);
     else
@@ -280,8 +286,7 @@ static PyObject *set_iterators(PyObject *self, PyObject *classes)
         Py_RETURN_NONE;
     for (Py_ssize_t i = 0; i < PyTuple_Size(classes); i++) {
         PyTypeObject *class = (PyTypeObject *)PyTuple_GetItem(classes, i);
-        if (add_kind(class, PyType_GetSlot(class, Py_am_await)) < 0)
-            return NULL;
+        add_kind(class, PyType_GetSlot(class, Py_am_await));
     }
     Py_RETURN_NONE;
 }
