@@ -27,7 +27,7 @@ from types import (
     MemberDescriptorType,
     ModuleType,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
 from mxnp import _bridge
 from mxnp._engine.frames import OPTIMIZED, variables_of
@@ -210,16 +210,17 @@ def _members(cls: type) -> Iterator[tuple[str, Any]]:
             yield "__set__", _find_member(kind, "__set__")
 
 
-class _Functions(NamedTuple):
+class _Functions:
     """References to functions of a class by what they may become, and their names."""
 
-    makers: list[weakref.ref[Any]]
-    callers: list[weakref.ref[Any]]  # makers of a metaclass, or operators
-    accessors: list[weakref.ref[Any]]
-    operators: list[weakref.ref[Any]]
-    methods: list[weakref.ref[Any]]
-    names: set[str]  # of members and in their code, but for `__init__` and the like
-    state: tuple[int, ...]  # the addresses of the members
+    def __init__(self, names: set[str], state: tuple[int, ...]) -> None:
+        self.names = names  # of members and in their code, but for `__init__` and such
+        self.state = state  # the addresses of the members
+        self.makers: list[weakref.ref[Any]] = []
+        self.callers: list[weakref.ref[Any]] = []  # makers of a metaclass, or operators
+        self.accessors: list[weakref.ref[Any]] = []
+        self.operators: list[weakref.ref[Any]] = []
+        self.methods: list[weakref.ref[Any]] = []
 
 
 _known = ClassTable[_Functions]()
@@ -235,7 +236,7 @@ def _functions_of(cls: type) -> _Functions:
     named_in = _bridge.names_in([function for _, function in members])
     named_in.update(_members_of(cls))
     names = {name for name in named_in if not name.startswith("__")}
-    functions = _Functions([], [], [], [], [], names, state)
+    functions = _Functions(names, state)
     for name, function in members:
         if name in _MAKERS:
             kind = functions.callers if name == "__call__" else functions.makers
@@ -254,11 +255,11 @@ def _functions_of(cls: type) -> _Functions:
 
 def _open_members(cls: type, way: int) -> None:
     """Open the doors of a package's class, again if it is the base of another one."""
-    makers, callers, accessors, operators, methods, *_ = _functions_of(cls)
-    if way == CALLED:
-        _bridge.open_members(makers + callers, accessors, operators, methods)
-    else:
-        _bridge.open_members([], accessors, operators + callers, methods)
+    found = _functions_of(cls)
+    makers, operators = found.makers + found.callers, found.operators
+    if way != CALLED:
+        makers, operators = [], found.operators + found.callers
+    _bridge.open_members(makers, found.accessors, operators, found.methods)
 
 
 _modules: dict[str, weakref.ref[ModuleType]] = {}  # whose operators wait
