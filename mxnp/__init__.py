@@ -92,9 +92,9 @@ try:
     from ._engine.devices import get_float64_policy as get_float64_policy
     from ._engine.devices import set_device as set_device
     from ._engine.devices import set_float64_policy as set_float64_policy
-    from ._engine.modes import get_mode as get_mode
-    from ._engine.modes import mode as mode
-    from ._engine.modes import set_mode as set_mode
+    from ._engine.settings import get_mode as get_mode
+    from ._engine.settings import mode as mode
+    from ._engine.settings import set_mode as set_mode
     from ._interop import adapters as _adapters
     from ._interop import boundary as _boundary
     from ._interop import door as _door

@@ -17,7 +17,7 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 
 from mxnp._doctor.doctor import doctor
-from mxnp._engine import core, modes, places
+from mxnp._engine import core, places, settings
 from mxnp._profiler.report import profile
 from mxnp._verify.trap_nan import trap_nan
 from mxnp._verify.verify import fraction_of, verify
@@ -73,7 +73,7 @@ class Magic(Magics):
                 option = requested[0].replace("_", "-")
                 raise UsageError(f"--{option} measures a cell: use %%mxnp --{option}")
             if options.mode:
-                modes.set_mode(options.mode)
+                settings.set_mode(options.mode)
             if options.switch == "timeit":
                 raise UsageError("timeit measures a cell: use %%mxnp timeit")
             (runner.uninstall if options.switch == "off" else runner.install)()
@@ -87,7 +87,7 @@ class Magic(Magics):
         verification = None if options.verify is None else verify(options.verify)
         with contextlib.ExitStack() as stack:
             stack.enter_context(_installed())
-            stack.enter_context(modes.mode(options.mode or modes.get_mode()))
+            stack.enter_context(settings.mode(options.mode or settings.get_mode()))
             if {*requested} - {"verify", "trap_nan"}:
                 stack.enter_context(measured)
             if verification:

@@ -18,7 +18,7 @@ from mxnp._engine import core
 from mxnp._engine.core import synchronize
 from mxnp._engine.devices import GPU, devices, get_device, get_float64_policy
 from mxnp._engine.frames import frameless_members
-from mxnp._engine.modes import get_mode
+from mxnp._engine.settings import get_mode
 
 from . import tolerances
 from .differences import EXACT, Rule, differences
