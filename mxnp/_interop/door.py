@@ -42,9 +42,8 @@ from .attributes import (
     see_stores,
 )
 from .boundary import takes_arrays
-from .editable import editable_root
 from .owners import belongs_to_package, belongs_to_program, get_rules
-from .program_files import is_in_folder, is_in_program, is_standard
+from .program_files import editable_root, is_in_folder, is_in_program, is_standard
 
 # The numbers are those of door.c.
 NOBODY, PROGRAM, PACKAGE, ASKED_PACKAGE = range(4)
