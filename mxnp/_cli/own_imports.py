@@ -41,7 +41,9 @@ class _OwnImports:
         if path is not None or name not in sys.stdlib_module_names:
             return None
         found = PathFinder.find_spec(name)
-        place = str(found and found.origin)
+        if found is None:  # the module of another system, which many modules try
+            return None
+        place = str(found.origin)
         is_standard = place.startswith(_STANDARD) and "-packages" not in place
         if is_standard or not _is_own_import():
             return found  # no file hides it, or the program's file may

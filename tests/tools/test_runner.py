@@ -921,8 +921,10 @@ def test_mxnp_imports_the_standard_library(tmp_path, option):
 def test_imports_that_no_file_hides_are_not_traced(tmp_path):
     """Whose import it is can be told only by all frames that lead to it."""
     code = "import sys; sys.modules['mxnp._cli.own_imports']._is_own_import = None\n"
-    code += "import wave; print(wave.__name__)"
-    assert run(RUNNER, ["-c", code], tmp_path) == (0, "wave\n", "")
+    code += "import wave; print(wave.__name__)\n"
+    code += "try: import winreg\nexcept ModuleNotFoundError as error: print(error)"
+    end = run(RUNNER, ["-c", code], tmp_path)
+    assert end == (0, "wave\nNo module named 'winreg'\n", "")
 
 
 def test_a_program_imports_its_own_files(tmp_path):
