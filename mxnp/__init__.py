@@ -53,7 +53,7 @@ def _divide_calls(scipy: object) -> None:
 
 _MOST_OBJECTS = 10_000  # Python begins with 4,000 to 5,000
 _collects = _gc.isenabled()
-_objects = _gc.get_objects()  # of the program, and of Python
+_objects = [] if _is_command else _gc.get_objects()  # of the program, and of Python
 # Python 3.12 begins with 375 frozen objects, and a freeze by the program has thousands.
 _can_freeze = (
     len(_objects) < _MOST_OBJECTS  # or it takes longer than it saves
