@@ -234,7 +234,7 @@ def _functions_of(cls: type) -> _Functions:
     members = [each for each in _members(cls) if type(each[1]) is FunctionType]
     named_in = _bridge.names_in([function for _, function in members])
     named_in.update(_members_of(cls))
-    names = {name for name in named_in if not name.startswith("__")}
+    names = {name for name in named_in if name[:2] != "__"}
     functions = _Functions(names, state)
     for name, function in members:
         if name in _MAKERS:
