@@ -24,6 +24,7 @@ from .arguments import find_axis
 STABLE = 2
 _KINDS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": STABLE, "stable": STABLE}
 _LONG_ROW = 65536  # elements; NumPy partitions shorter rows
+_LEAST = 2**19  # elements; shorter rows stay NumPy's where it has vectors
 _POSITION = numpy.dtype(numpy.intp)
 # With these features of a processor NumPy sorts integers and floats of so many bytes in
 # vectors. NumPy 2.3 has AVX2 in place of X86_V3; later versions know it but do not ask.
@@ -58,8 +59,7 @@ def numpy_has_vectors(dtype: numpy.dtype[Any], positions: bool = False) -> bool:
     """
     Return whether NumPy sorts, or finds positions, with vector instructions here.
 
-    An element takes 3 to 13 ns then, and 30 to 90 otherwise: docs/design/07 has the
-    measurement.
+    Shorter rows are not divided then: docs/design/07 has the measurement.
     """
     names = _SORTED_IN_VECTORS.get(dtype.itemsize, ()) if dtype.kind in "iuf" else ()
     return any(
@@ -67,13 +67,11 @@ def numpy_has_vectors(dtype: numpy.dtype[Any], positions: bool = False) -> bool:
     )
 
 
-def _pays(
-    a: Any, axis: Any, size: int, threads: int, *, positions: bool = False
-) -> bool:
-    """Return whether rows are divided, or one row from a size on, or NumPy is slow."""
+def _pays(a: Any, axis: Any, *, positions: bool = False) -> bool:
+    """Return whether rows are divided, or one long row, or NumPy has no vectors."""
     is_row = a.ndim == 1 or axis is None
-    is_enough = a.size >= size and get_num_threads() >= threads
-    return not is_row or is_enough or not numpy_has_vectors(a.dtype, positions)
+    is_long = not is_row or a.size >= _LEAST
+    return is_long or not numpy_has_vectors(a.dtype, positions)
 
 
 def _has_gaps(a: Any) -> bool:
@@ -87,7 +85,7 @@ def sort_in_place(
     number, along = _find_own_kind(kind, order, stable), find_axis(axis, a.ndim)
     if number < 0 or along < 0 or not _is_sorted_here(a):
         return NotImplemented
-    if number != STABLE and not _pays(a, axis, 2**20, 4):
+    if number != STABLE and not _pays(a, axis):
         return NotImplemented
     return _bridge.sort(a, along, number)
 
@@ -98,7 +96,7 @@ def sort(
     number = _find_own_kind(kind, order, stable)
     if number < 0 or not _is_sorted_here(a) or a.ndim == 0:
         return NotImplemented
-    if number != STABLE and not _pays(a, axis, 2**20, 4):
+    if number != STABLE and not _pays(a, axis):
         return NotImplemented
     out = a.reshape(-1).copy() if axis is None else a.copy("K")
     axis = -1 if axis is None else axis
@@ -134,7 +132,7 @@ def argsort(
         return NotImplemented
     keys = [a.ravel() if axis is None else a]
     number = _find_own_kind(kind, order, stable)
-    if number != STABLE and not _pays(a, axis, 2**19, 2, positions=True):
+    if number != STABLE and not _pays(a, axis, positions=True):
         return NotImplemented
     return _argsort(keys, -1 if axis is None else axis, number)
 
@@ -219,7 +217,7 @@ def _is_partitioned_here(
     if not _is_sorted_here(a) or a.size < _LONG_ROW:
         return False
     is_one = type(kth) is int or (type(kth) in (tuple, list) and len(kth) == 1)
-    return not is_one or _pays(a, axis, 2**19, 4, positions=positions)
+    return not is_one or _pays(a, axis, positions=positions)
 
 
 def _partition_in_place(

@@ -40,6 +40,13 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     mxnp.set_num_threads(before)
 
 
+@pytest.fixture(name="two_threads")
+def _two_threads() -> Iterator[None]:
+    before = mxnp.set_num_threads(2)
+    yield
+    mxnp.set_num_threads(before)
+
+
 @pytest.fixture(name="three_threads")
 def _three_threads() -> Iterator[None]:
     before = mxnp.set_num_threads(3)
@@ -411,15 +418,16 @@ def test_numpy_sorts_runs(elements: Array, backend: str) -> None:
 
 @pytest.mark.parametrize("has_vectors", [False, True])
 @pytest.mark.parametrize("dtype", "bhilfd")
-@pytest.mark.usefixtures("three_threads")
+@pytest.mark.usefixtures("two_threads")
 def test_numpy_sorts_a_row_in_vectors(
     monkeypatch: pytest.MonkeyPatch, has_vectors: bool, dtype: str
 ) -> None:
-    """Three threads divide a row only where NumPy has no vectors, and rows always."""
+    """Two threads divide long rows, and shorter ones where NumPy has no vectors."""
     set_vectors(monkeypatch, has_vectors)
-    row, rows = (mxnp.ones(shape, dtype) for shape in ((300_000,), (600, 500)))
-    is_numpys = has_vectors and dtype in "ilfd"
-    for array, backend in ((row, "numpy" if is_numpys else "cpu"), (rows, "cpu")):
+    shapes = (300_000,), (sorting._LEAST,), (600, 500)
+    row, long, rows = (mxnp.ones(shape, dtype) for shape in shapes)
+    own = "numpy" if has_vectors and dtype in "ilfd" else "cpu"
+    for array, backend in ((row, own), (long, "cpu"), (rows, "cpu")):
         with mxnp.profile() as report:
             mxnp.sort(array)
             mxnp.partition(array, 5)
