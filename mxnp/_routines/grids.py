@@ -93,7 +93,7 @@ def _logspace(
     dtype: Any = None,
     axis: Any = 0,
 ) -> Any:
-    if type(base) not in (int, float, numpy.float64) or dtype is not None:
+    if type(base) not in (int, float, numpy.float64) or numpy.dtype(dtype) != _DOUBLE:
         return NotImplemented
     exponents = _linspace(start, stop, num, endpoint, axis=axis)
     return exponents if exponents is NotImplemented else _power(base, exponents)

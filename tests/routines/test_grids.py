@@ -47,7 +47,13 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "logspace of base 2": lambda np: np.logspace(-3, 3, N, base=2),
     "logspace of float32": lambda np: np.logspace(-3, 3, N, dtype="f4"),
     "logspace, overflow": lambda np: np.logspace(0, 400, N),
+    "logspace of the same dtype": lambda np: np.logspace(-3, 3, N, dtype="f8"),
+    "logspace of big-endian": lambda np: np.logspace(-3, 3, N, dtype=">f8"),
+    "logspace of a wrong dtype": lambda np: np.logspace(-3, 3, N, dtype="wrong"),
     "geomspace": lambda np: np.geomspace(1, 1000, N),
+    "geomspace without the end": lambda np: np.geomspace(-2, -900.5, N, False),
+    "geomspace of float32": lambda np: np.geomspace(1, 1000, N, dtype="f4"),
+    "geomspace of complex": lambda np: np.geomspace(1j, 1000j, N),
     "indices": lambda np: np.indices((70, 80)),
     "indices of float32": lambda np: np.indices([6, 14, 15], dtype="f4"),
     "sparse indices": lambda np: np.indices((30, 40), sparse=True),
@@ -125,7 +131,8 @@ def found(call: Callable[[Any], Any], np: Any) -> Any:
 @pytest.mark.parametrize("name", CALLS)
 def test_bits_errors_and_warnings(name: str) -> None:
     # Powers on a GPU have other bits.
-    device = "cpu" if ON_CUDA and "logspace" in name else mxnp.get_device()
+    has_powers = name.startswith(("logspace", "geomspace"))
+    device = "cpu" if ON_CUDA and has_powers else mxnp.get_device()
     with mxnp.device(device):
         assert found(CALLS[name], mxnp) == found(CALLS[name], numpy)
 
@@ -135,6 +142,7 @@ RECORDED = {
     "a number by name": 5,
     "without the end": 3,
     "logspace": 6,
+    "logspace of the same dtype": 6,
     "indices": 2,
     "mgrid of numbers": 2,
     "meshgrid": 2,
