@@ -184,27 +184,27 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
 
 # Numbers that are multiplied for one product of two matrices.
 _MOST_PRODUCTS = 2**17  # BLAS divides larger products among threads
-_MOST_SMALL = 2**6
+_MOST_SMALL, _MOST_SMALL_OF_TWO = 2**6, 2**9
 _LEAST_REAL = 2**16
 _LEAST_COMPLEX, _MOST_COMPLEX = 2**13, 2**16
 
 
-def _scales(dtype: numpy.dtype[Any], products: int) -> bool:
+def _most_threads(dtype: numpy.dtype[Any], products: int) -> int:
     """
-    Return whether threads multiply the matrices of a stack faster than one thread.
+    Return how many threads multiply the matrices of a stack faster than fewer do.
 
     OpenBLAS takes a lock for each product of two matrices, so threads wait for each
     other where the matrices are small. It takes none for the smallest real matrices on
     processors with AVX-512, and divides large complex ones itself. NumPy's own loop for
     integers takes none. docs/design/17 has the measurement.
     """
-    if dtype.kind == "i":
-        return True
     if dtype.kind == "c":
-        return _LEAST_COMPLEX <= products <= _MOST_COMPLEX
-    has_small_products = FEATURES.get("AVX512_SKX", False)
-    is_small = products <= _MOST_SMALL and has_small_products
-    return is_small or products >= _LEAST_REAL
+        return sys.maxsize if _LEAST_COMPLEX <= products <= _MOST_COMPLEX else 1
+    if dtype.kind == "i" or products >= _LEAST_REAL:
+        return sys.maxsize
+    if products > _MOST_SMALL_OF_TWO or not FEATURES.get("AVX512_SKX", False):
+        return 1
+    return sys.maxsize if products <= _MOST_SMALL else 2
 
 
 def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
@@ -213,9 +213,10 @@ def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
     def matmul(a: Any, b: Any, /) -> Any:
         pieces = 1
         if _are_stacks(a, b):
-            products = a.size * b.shape[-1]
-            pieces = min(get_num_threads(), len(a), products // _PIECE)
-        if pieces < 2 or not _scales(a.dtype, products // len(a)):
+            products = math.prod(a.shape[1:]) * b.shape[-1]
+            most = _most_threads(a.dtype, products)
+            pieces = min(get_num_threads(), most, len(a) * products // _PIECE)
+        if pieces < 2:
             return NotImplemented
         out = empty((*a.shape[:-1], b.shape[-1]), a.dtype)
         inside = out._np_array

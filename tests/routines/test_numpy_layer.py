@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 import traceback
 import warnings
@@ -322,12 +323,12 @@ def test_einsum_is_divided(xp: Any, sum_: Any, kind: str) -> Any:
 
 
 @pytest.mark.usefixtures("_two_threads")
-@pytest.mark.parametrize("scales", [False, True])
+@pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8"])
 def test_products_of_stacks_are_divided(
-    xp: Any, dtype: str, scales: bool, monkeypatch: pytest.MonkeyPatch
+    xp: Any, dtype: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> Any:
-    monkeypatch.setattr(divided, "_scales", lambda dtype, products: scales)
+    monkeypatch.setattr(divided, "_most_threads", lambda dtype, products: most)
     rng = numpy.random.default_rng(4)
     a = xp.array((rng.random((5000, 6, 7)) * 9).astype(dtype))
     b = xp.array((rng.random((5000, 7, 5)) * 9).astype(dtype))
@@ -356,23 +357,23 @@ def test_sizes_at_which_products_of_stacks_are_divided(
     has_avx512: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(divided, "FEATURES", {"AVX512_SKX": has_avx512})
-    limits = [
-        divided._MOST_SMALL,
-        divided._LEAST_REAL,
-        divided._LEAST_COMPLEX,
-        divided._MOST_COMPLEX,
-    ]
+    few, least = divided._MOST_SMALL, divided._LEAST_REAL
+    some = divided._MOST_SMALL_OF_TWO
+    limits = few, some, least, divided._LEAST_COMPLEX, divided._MOST_COMPLEX
     sizes = sorted({limit + i for limit in limits for i in (-1, 0, 1)})
     for dtype in ("f4", "f8", "c8", "c16", "i4", "i8"):
-        found = [n for n in sizes if divided._scales(numpy.dtype(dtype), n)]
+        found = {n: divided._most_threads(numpy.dtype(dtype), n) for n in sizes}
+        all_threads = [n for n, most in found.items() if most == sys.maxsize]
+        two = [n for n, most in found.items() if most == 2]
         if dtype[0] == "i":
-            expected = sizes
+            assert (all_threads, two) == (sizes, [])
         elif dtype[0] == "c":
-            expected = [n for n in sizes if limits[2] <= n <= limits[3]]
+            expected = [n for n in sizes if limits[3] <= n <= limits[4]]
+            assert (all_threads, two) == (expected, [])
         else:
-            small = [n for n in sizes if n <= limits[0]] if has_avx512 else []
-            expected = [*small, *(n for n in sizes if n >= limits[1])]
-        assert found == expected
+            small = [n for n in sizes if n <= few and has_avx512]
+            assert all_threads == [*small, *(n for n in sizes if n >= least)]
+            assert two == [n for n in sizes if few < n <= some and has_avx512]
 
 
 @pytest.mark.usefixtures("_two_threads")
