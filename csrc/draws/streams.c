@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "cpu/threads/thread_pool.h"
+#include "draws/shuffles.h"
 #include "memory/pool.h"
 
 const char *mx_streams_name(int sampler)
@@ -39,6 +40,7 @@ const char *mx_streams_name(int sampler)
         [MX_SAMPLER_integers_64] = "integers_64",
         [MX_SAMPLER_gauss_pair] = "gauss_pair",
         [MX_SAMPLER_legacy_exponential] = "legacy_exponential",
+        [MX_SAMPLER_shuffle] = "shuffle",
     };
     return names[sampler];
 }
@@ -755,7 +757,7 @@ static bool run(struct job *job, int threads)
     return true;
 }
 
-bool mx_streams_draw(struct mx_draws *draws)
+static bool draw_on_threads(struct mx_draws *draws)
 {
     struct job job = {.draws = draws};
     size_t chunks = draws->n / UNITS + 1;
@@ -765,10 +767,16 @@ bool mx_streams_draw(struct mx_draws *draws)
     if (!block)
         return false;
     job.readers = (struct reader *)(void *)mx_pool_data(block);
-    bool has_drawn =
-        mx_generator_is_plain(draws->generator, draws->state) && run(&job, threads);
+    bool has_drawn = run(&job, threads);
     mx_pool_put(block);
     return has_drawn;
+}
+
+bool mx_streams_draw(struct mx_draws *draws)
+{
+    if (!mx_generator_is_plain(draws->generator, draws->state))
+        return false;
+    return (draws->sampler == MX_SAMPLER_shuffle ? mx_shuffle : draw_on_threads)(draws);
 }
 
 #endif

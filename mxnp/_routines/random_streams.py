@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy
@@ -19,6 +20,8 @@ from mxnp._engine.core import get_num_threads
 from mxnp._engine.devices import GPU, get_device
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.ordinary import ORDINARY
+
+from .arguments import is_core_dtype
 
 # -- Bit generators -------------------------------------------------------------------
 
@@ -443,6 +446,103 @@ def _randint(
     return _draw_integers(state, RandomState, low, high, size, dtype, {})
 
 
+# -- Exchanges ------------------------------------------------------------------------
+
+_MANY = 10_001  # elements from which NumPy chooses some by exchanges
+_LONGEST = 2**32 - 1  # elements that are exchanged by halves of words
+_arange: Any = find_counterpart(numpy.arange)
+
+
+def _exchange_elements(
+    generator: Any, kind: str, out: Any, first: int, is_masked: bool
+) -> bool:
+    """Exchange each element of a row from one on with itself or one before it."""
+    parameters = first, out.itemsize, int(is_masked)
+    draw = _Draw("shuffle", parameters, out.dtype.name, Generator, "shuffle", {})
+    return _fill(generator, kind, out, draw)
+
+
+@cache
+def _exchanges(original: Any, owner: type, is_masked: bool) -> bool:
+    """Return whether the core exchanges elements as the NumPy that runs does."""
+    theirs, ours = owner(original(0)), owner(original(0))
+    if is_masked:
+        expected, first = theirs.permutation(_MANY), 1
+    else:
+        expected, first = theirs.choice(_MANY, _SAMPLE, False), _MANY - _SAMPLE
+    out = _arange(_MANY)
+    source = ours.bit_generator if owner is Generator else ours
+    if not _exchange_elements(source, original.__name__, out, first, is_masked):
+        return False
+    is_same: bool = numpy.asarray(out)[-expected.size :].tobytes() == expected.tobytes()
+    return is_same and _state_of(ours) == _state_of(theirs)
+
+
+def _exchange(generator: Any, out: Any, first: int = 1, is_masked: bool = True) -> Any:
+    """Return a row whose elements are exchanged in place, or NotImplemented."""
+    bits = _bits_of(generator)
+    original = _numpys_class(bits)
+    owner = RandomState if isinstance(generator, RandomState) else Generator
+    if original is None or get_device() == GPU:
+        return NotImplemented
+    if not _exchanges(original, owner, is_masked):
+        return NotImplemented
+    with bits.lock:
+        done = _exchange_elements(generator, original.__name__, out, first, is_masked)
+    return out if done else NotImplemented
+
+
+def _is_row(x: Any, axis: Any) -> bool:
+    """Return whether the core may exchange the elements of an array, or of a copy."""
+    is_row = type(x) is ndarray and x.ndim == 1 and 1 < x.size <= _LONGEST
+    return is_row and type(axis) is int and axis == 0 and is_core_dtype(x.dtype)
+
+
+def _permutation(generator: Any, x: Any, axis: Any = 0) -> Any:
+    if _is_row(x, axis):
+        return _exchange(generator, x.copy())
+    is_number = type(x) is int and type(axis) is int
+    if not is_number or not 1 < x <= _LONGEST:
+        return NotImplemented
+    return _exchange(generator, _arange(x))
+
+
+def _shuffle(generator: Any, x: Any, axis: Any = 0) -> Any:
+    if not _is_row(x, axis) or not x.flags.carray:
+        return NotImplemented
+    done = _exchange(generator, x)
+    return done if done is NotImplemented else None
+
+
+def _legacy_permutation(state: Any, x: Any) -> Any:
+    return _permutation(state, x)
+
+
+def _legacy_shuffle(state: Any, x: Any) -> Any:
+    return _shuffle(state, x)
+
+
+def _choose_some(bits: Any, a: Any, size: Any, axis: Any, shuffle: bool) -> Any:
+    """Choose elements once each: they are the last ones after exchanges."""
+    shape = _shape(size)
+    if type(a) is ndarray and type(axis) is int and -a.ndim <= axis < a.ndim:
+        n = a.shape[axis]
+    elif type(a) is int:
+        n = a
+    else:
+        return NotImplemented
+    if shape is None or not _MANY <= n <= _LONGEST:
+        return NotImplemented
+    chosen = math.prod(shape)
+    if not n // (50 if shuffle else 20) < chosen <= n:
+        return NotImplemented  # NumPy chooses few in another way
+    places = _exchange(bits, _arange(n), max(n - chosen, 1), is_masked=False)
+    if places is NotImplemented:
+        return places
+    places = places[n - chosen :].reshape(shape).copy()
+    return places if type(a) is int else a.take(places, axis=axis)
+
+
 def _choose(
     integers: Callable[..., Any], generator: Any, a: Any, size: Any, axis: Any
 ) -> Any:
@@ -464,8 +564,10 @@ def _choice(
     axis: Any = 0,
     shuffle: Any = True,
 ) -> Any:
-    if replace is not True or p is not None or type(shuffle) is not bool:
+    if type(replace) is not bool or p is not None or type(shuffle) is not bool:
         return NotImplemented
+    if not replace:
+        return _choose_some(bits, a, size, axis, shuffle)
     return _choose(_integers, bits, a, size, axis)
 
 
@@ -497,5 +599,7 @@ _dimensions("rand", "random_sample")
 _dimensions("randn", "standard_normal")
 _generator_integers = _integers
 _randomstate_randint = _randint
-_generator_choice = _choice
+_generator_choice, _generator_permutation = _choice, _permutation
+_generator_shuffle, _randomstate_shuffle = _shuffle, _legacy_shuffle
+_randomstate_permutation = _legacy_permutation
 _randomstate_choice = _legacy_choice

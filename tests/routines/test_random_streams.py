@@ -115,7 +115,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def noted(generator: Any, kind: str, out: Any, draw: Any) -> bool:
         done = fill(generator, kind, out, draw)
-        if done and out.size != random_streams._SAMPLE:
+        if done and out.size not in (random_streams._SAMPLE, random_streams._MANY):
             found.append(draw.sampler)
         return done
 
@@ -228,6 +228,126 @@ def test_choice_of_elements(drawn: list[str]) -> None:
     assert len(drawn) == 5
 
 
+# -- Shuffles -------------------------------------------------------------------------
+
+# Places are drawn from 512 halves of words at a time.
+ROWS = (2, 3, 511, 512, 513, 514, 5000, 20_011)
+
+
+def _shuffled(x: Any, owner: Any) -> Any:
+    assert owner.shuffle(x) is None
+    return x
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("has_half", [False, True])
+@pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_shuffles(kind: str, legacy: bool, has_half: bool, drawn: list[str]) -> None:
+    def check(call: Any, dtype: str = "") -> None:
+        found, expected = (
+            call(np, getattr(pair, owner))
+            for np, owner in ((mxnp, "ours"), (numpy, "theirs"))
+        )
+        same(found, expected)
+        assert (found.strides, found.flags.owndata) == (
+            expected.strides,
+            expected.flags.owndata,
+        )
+        assert state_of(pair.ours) == state_of(pair.theirs)
+
+    for n in ROWS:
+        pair = Pair(kind, legacy=legacy)
+        if has_half:
+            pair.check("randint 9,dtype='i4'" if legacy else "integers 9,dtype='i4'", 1)
+        check(lambda np, owner, n=n: owner.permutation(n))
+        check(lambda np, owner, n=n: owner.permutation(np.arange(2 * n)[::-2]))
+        for dtype in ("?", "u2", "f4", "f8", "c16"):
+            check(
+                lambda np, owner, n=n, dtype=dtype: _shuffled(
+                    (np.arange(n) * 3).astype(dtype), owner
+                )
+            )
+    assert drawn.count("shuffle") == 7 * len(ROWS)
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_choices_of_each_element_once(kind: str, drawn: list[str]) -> None:
+    pair = Pair(kind)
+    n = random_streams._MANY + 1
+    for size in (n, n // 2, (n // 50 + 1,), (n // 20 + 1, 1)):
+        pair.check(f"choice {n},replace=False", size)
+    pair.check(f"choice {n},replace=False,shuffle=False", n // 20 + 1)
+    ours, theirs = (np.arange(2.0 * n).reshape(2, n) for np in (mxnp, numpy))
+    found = pair.ours.choice(ours, n // 3, False, axis=1)
+    same(found, pair.theirs.choice(theirs, n // 3, False, axis=1))
+    assert drawn == ["shuffle"] * 6
+
+
+def test_choices_of_many_reject_some_numbers(drawn: list[str]) -> None:
+    Pair("PCG64").check("choice 2**21,replace=False,shuffle=False", 2**17)
+    assert drawn == ["shuffle"]
+
+
+SHUFFLES = """
+shuffle(x[::2]); shuffle(x[::-1]); shuffle(x.reshape(50, -1)); shuffle(x, 0); shuffle(x, 1)
+shuffle(x, axis=-1); shuffle(x.astype('U4')); shuffle(x[:1]); shuffle(x[:0]); shuffle(3)
+shuffle(x.astype('>f8')); shuffle(np.broadcast_to(x, x.shape)); shuffle([*x]); shuffle()
+permutation(1); permutation(0); permutation(-1); permutation(True); permutation(5.0)
+permutation(x, 1); permutation(x, axis=-1); permutation(x.reshape(50, -1), axis=1)
+permutation(2**40); permutation('abc'); permutation(9, 1); permutation(9, 'a')
+permutation(x[:1]); permutation(x, 0.0); shuffle(x, 0.0)
+choice(x.size, x.size + 1, False); choice(x.size, -1, False); choice(x, 9, False, axis=1)
+choice(20_000, 10_000, False, axis=3); choice(20_000, 2.5, False); choice(20_000, 9, 0)
+"""
+
+
+@pytest.mark.parametrize("call", read(SHUFFLES))
+@pytest.mark.parametrize("legacy", [False, True])
+def test_odd_shuffles(call: str, legacy: bool) -> None:
+    def run(np: Any, owner: Any) -> Any:
+        x = np.arange(5000) * 0.5
+        try:
+            value = eval(f"owner.{call}", {"owner": owner, "x": x, "np": np})
+        except Exception as error:
+            return type(error), str(error), x.tobytes()
+        found = value if value is None else numpy.asarray(value).tolist()
+        return type(value).__name__, found, x.tobytes()
+
+    pair = Pair("PCG64", legacy=legacy)
+    assert run(mxnp, pair.ours) == run(numpy, pair.theirs)
+    assert state_of(pair.ours) == state_of(pair.theirs)
+
+
+def test_a_shuffle_follows_what_was_recorded(drawn: list[str]) -> None:
+    x = mxnp.arange(20_000) * 2.0
+    y = x * 2
+    x += 1
+    mxnp.random.RandomState(5).shuffle(x)
+    later = x * 2
+    theirs = numpy.arange(20_000) * 2.0
+    before = theirs * 2
+    theirs += 1
+    numpy.random.RandomState(5).shuffle(theirs)
+    same(x, theirs)
+    same(y, before)
+    same(later, theirs * 2)
+    assert "shuffle" in drawn
+
+
+def test_shuffles_that_differ_are_left_to_numpy(
+    monkeypatch: pytest.MonkeyPatch, drawn: list[str]
+) -> None:
+    random_streams._exchanges.cache_clear()
+    monkeypatch.setattr(random_streams, "_state_of", lambda owner: object())
+    same(
+        mxnp.random.default_rng(3).permutation(5000),
+        numpy.random.default_rng(3).permutation(5000),
+    )
+    random_streams._exchanges.cache_clear()
+    assert not drawn
+
+
 def test_pickled_and_spawned_generators(drawn: list[str]) -> None:
     pair = Pair("PCG64")
     pair.check("normal", 5000)
@@ -276,6 +396,7 @@ def test_what_numpy_draws(drawn: list[str]) -> None:
         "integers [5]*5000",
         "standard_exponential method='inv'",
         "choice 50,replace=False,shuffle=False",
+        "choice 10_001,replace=False",
         "choice 5,p=[.1,.2,.3,.4,0]",
     ):
         pair.check(call, 49 if "False" in call else 5000)
