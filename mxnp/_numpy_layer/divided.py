@@ -34,8 +34,12 @@ _MOST_THREADS = {
     "eig": (16, 4),
     "eigvals": (16, 4),
     "qr": (8, 4),
+    "inv": (2, 1),
+    "solve": (2, 1),
+    "solve1": (2, 1),
 }
 _LEAST_LARGE = 64  # rows of a matrix
+_LEAST_SOLVED = 16  # rows: others take about as long as OpenBLAS's lock of each matrix
 
 
 def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Any:
@@ -72,6 +76,8 @@ class Divided:
         self.__name__ = ufunc.__name__  # for reports
         kind = ufunc.__name__.partition("_")[0]
         self._most_threads = _MOST_THREADS.get(kind, (sys.maxsize, sys.maxsize))
+        is_solver = kind in ("inv", "solve", "solve1")
+        self._least_rows = _LEAST_SOLVED if is_solver else 0
         assert ufunc.signature is not None
         self._inputs, self._outputs = _count_core_axes(ufunc.signature)
 
@@ -97,7 +103,7 @@ class Divided:
         side = max((numpy.shape(operands[0]) or (1,))[-1], 1)
         pieces = self._count_pieces(batch[0], size * side) if batch else 1
         pieces = min(pieces, self._most_threads[side >= _LEAST_LARGE])
-        if pieces < 2:
+        if pieces < 2 or side < self._least_rows:
             return NotImplemented
 
         def factor(part: slice) -> Any:

@@ -207,12 +207,17 @@ def _two_threads() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_two_threads")
 @pytest.mark.parametrize(
-    "shapes", [((9000, 4, 4), (1, 4, 2)), ((1, 4, 4), (9000, 4, 4))]
+    "shapes",
+    [
+        ((900, 16, 16), (1, 16, 2)),
+        ((1, 16, 16), (900, 16, 16)),
+        ((900, 16, 16), (16,)),
+    ],
 )
 def test_stacks_are_broadcast(shapes: Any) -> None:
     rng = numpy.random.default_rng(1)
     a, b = (rng.random(shape) for shape in shapes)
-    a += 3 * numpy.eye(4)
+    a += 3 * numpy.eye(16)
     layer = find_layer(numpy.linalg.solve)
     found = layer(mxnp.array(a), mxnp.array(b))
     numpy.testing.assert_array_equal(found, numpy.linalg.solve(a, b))
@@ -220,8 +225,8 @@ def test_stacks_are_broadcast(shapes: Any) -> None:
 
 @pytest.mark.usefixtures("_two_threads")
 def test_a_singular_matrix_in_a_stack_is_an_error() -> None:
-    stack = numpy.random.default_rng(1).random((9000, 4, 4))
-    stack[5000] = 1
+    stack = numpy.random.default_rng(1).random((1100, 16, 16))
+    stack[600] = 1
     for inverse in find_layer(numpy.linalg.inv), mxnp.linalg.inv:
         with pytest.raises(numpy.linalg.LinAlgError, match="Singular matrix"):
             inverse(mxnp.array(stack))
@@ -248,7 +253,14 @@ def test_one_matrix_is_left_to_numpy(
 
 @pytest.mark.parametrize(
     ("name", "small", "large"),
-    [("eigvalsh", 2, 4), ("eigh", 4, 0), ("svd", 5, 0), ("eig", 5, 4), ("qr", 5, 4)],
+    [
+        ("eigvalsh", 2, 4),
+        ("eigh", 4, 0),
+        ("svd", 5, 0),
+        ("eig", 5, 4),
+        ("qr", 5, 4),
+        ("inv", 2, 0),
+    ],
 )
 def test_matrices_that_blas_divides_get_few_threads(
     name: str, small: int, large: int, monkeypatch: pytest.MonkeyPatch
@@ -272,18 +284,39 @@ def test_matrices_that_blas_divides_get_few_threads(
 
 
 @pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize("rows", [5, 16])
 @pytest.mark.parametrize(
-    "name", ["det", "slogdet", "eig", "eigh", "inv", "qr", "svd", "svdvals", "eigvals"]
-)
-def test_layers_take_stacks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    "name",
+    [
+        "det", "slogdet", "eig", "eigh", "inv", "qr", "svd", "svdvals", "eigvals",
+        "cholesky",
+    ],
+)  # fmt: skip
+def test_layers_take_stacks(
+    name: str, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(divided, "_PIECE", 1)
-    a = numpy.random.default_rng(2).random((40, 5, 5))
+    a = numpy.random.default_rng(2).random((40, rows, rows)) + rows * numpy.eye(rows)
     original = getattr(numpy.linalg, name)
     ours, numpys = find_layer(original)(mxnp.array(a)), original(a)
     if not isinstance(numpys, tuple):
         ours, numpys = (ours,), (numpys,)
     for x, y in zip(ours, numpys, strict=True):
         numpy.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.skipif(ON_CUDA, reason="a GPU factors matrices")
+@pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize("rows", [divided._LEAST_SOLVED - 1, divided._LEAST_SOLVED])
+@pytest.mark.parametrize("name", ["inv", "solve"])
+def test_threads_share_stacks_of_some_rows(name: str, rows: int) -> None:
+    """For fewer rows, threads wait for OpenBLAS's lock."""
+    stack = mxnp.ones((1200, rows, rows)) + mxnp.eye(rows) * rows
+    arguments = (stack, stack[..., :1]) if name == "solve" else (stack,)
+    with mxnp.profile() as report:
+        getattr(mxnp.linalg, name)(*arguments)
+    found = {row.backend for row in report.rows if row.operation.startswith("linalg")}
+    assert ("cpu" in found) == (rows == divided._LEAST_SOLVED)
 
 
 EINSUMS = [
