@@ -341,6 +341,7 @@ ndarray.cumsum direct,reductions:4 f1(); i2(axis=1)
 ndarray.diagonal direct f2()
 ndarray.dot direct,gpu/products f1(f1); p2.T(p2)
 ndarray.fill direct,copies:4 f1(3)
+ndarray.flatten copies:32 f2(); f1()
 ndarray.imag direct -
 ndarray.item direct f1(3)
 ndarray.max direct,reductions:64o f2(); f2(0)

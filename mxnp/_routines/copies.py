@@ -203,6 +203,11 @@ def _copy_method(a: Any, order: Any = "C") -> Any:
     return _bridge.cast(a, a.dtype.num, order == "K")
 
 
+def _flatten(a: Any, order: Any = "C") -> Any:
+    is_flat = a.flags.c_contiguous and order in ("C", "A", "K")
+    return _copy_method(a.reshape(-1)) if is_flat else NotImplemented
+
+
 def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     if type(a) is not ndarray:
         return NotImplemented
