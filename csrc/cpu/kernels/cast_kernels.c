@@ -196,6 +196,40 @@ static void float16_to_float32(const void *x, void *y, intptr_t n)
     mx_half_to_float(x, y, n);
 }
 
+RUN(float16, bool, (x[i] & 0x7fff) != 0)
+
+/* The processor would change a signaling NaN, and raise a condition. */
+static double double_of_half(uint16_t half)
+{
+    if ((half & 0x7fff) <= 0x7c00)
+        return mx_float_of_bits(mx_half_to_float_bits(half));
+    uint64_t sign = (uint64_t)(half & 0x8000) << 48, size = (uint64_t)(half & 0x7fff) << 42;
+    uint64_t bits = sign | size | 0x7ff0000000000000;
+    double nan;
+    memcpy(&nan, &bits, sizeof nan);
+    return nan;
+}
+
+static void float16_to_float64(const void *from, void *to, intptr_t n)
+{
+    const uint16_t *x = from;
+    double *y = to;
+    float block[MX_HALF_BLOCK];
+    for (intptr_t i = 0; i < n; i += MX_HALF_BLOCK, x += MX_HALF_BLOCK, y += MX_HALF_BLOCK) {
+        intptr_t size = n - i < MX_HALF_BLOCK ? n - i : MX_HALF_BLOCK;
+        uint16_t signaling = 0;
+        for (intptr_t k = 0; k < size; k++)
+            signaling |= (uint16_t)((x[k] & 0x7fff) - 0x7c01) < 0x01ff;
+        if (signaling) {
+            for (intptr_t k = 0; k < size; k++)
+                y[k] = double_of_half(x[k]);
+            continue;
+        }
+        mx_half_to_float(x, block, size);
+        float32_to_float64(block, y, size);
+    }
+}
+
 static void float32_to_float16(const void *x, void *y, intptr_t n)
 {
     mx_half_of_float(x, y, n);
@@ -288,10 +322,11 @@ const struct mx_cast_kernels MX_ISA_NAME(mx_cast_kernels) = {
     {EACH_TO(ENTRY, bool) EACH_TO(ENTRY, int8) EACH_TO(ENTRY, int16) EACH_TO(ENTRY, int32)
          EACH_TO(ENTRY, int64) EACH_TO(ENTRY, uint8) EACH_TO(ENTRY, uint16)
              EACH_TO(ENTRY, uint32) EACH_TO(ENTRY, uint64) EACH_TO(ENTRY, float32)
-                 EACH_TO(ENTRY, float64) ENTRY(float16, float32) ENTRY(float32, float16)
-                     ENTRY(float64, float16) ENTRY(bfloat16, float32) ENTRY(bfloat16, float16)
-                         UINT32_ENTRY HALF_ENTRIES ENTRY(float32, bfloat16)
-                             ENTRY(float32, complex64) ENTRY(float64, complex128)
-                                 ENTRY(complex64, bool) ENTRY(complex128, bool)
-                                     ENTRY(complex64, complex128)
-                                         ENTRY(complex128, complex64)}};
+                 EACH_TO(ENTRY, float64) ENTRY(float16, bool) ENTRY(float16, float32)
+                     ENTRY(float16, float64) ENTRY(float32, float16) ENTRY(float64, float16)
+                         ENTRY(bfloat16, float32) ENTRY(bfloat16, float16)
+                             UINT32_ENTRY HALF_ENTRIES ENTRY(float32, bfloat16)
+                                 ENTRY(float32, complex64) ENTRY(float64, complex128)
+                                     ENTRY(complex64, bool) ENTRY(complex128, bool)
+                                         ENTRY(complex64, complex128)
+                                             ENTRY(complex128, complex64)}};

@@ -40,6 +40,8 @@ static int next_step(const struct mx_cast_kernels *table, int from, int to)
 {
     if (table->kernels[from][to])
         return to;
+    if (part_of(to) != to && table->kernels[from][part_of(to)])
+        return part_of(to);
     return is_half(from) || is_half(to) ? MX_DTYPE_float32 : part_of(to);
 }
 

@@ -633,7 +633,21 @@ BITS(minimum, uint16_t,
 BITS(fmax, uint16_t, is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) >= rank(y[i]))) ? x[i] : y[i])
 BITS(fmin, uint16_t, is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
 
-BITS(heaviside, uint16_t, heaviside(x[i], y[i]))
+/* NumPy compares the first number as a float, which raises a condition for a signaling NaN. */
+static void float16_heaviside(const void *from, const void *other, void *to, intptr_t n)
+{
+    const uint16_t *x = from, *y = other;
+    uint16_t *out = to;
+    bool signals = false;
+    INDEPENDENT
+    for (intptr_t i = 0; i < n; i++) {
+        out[i] = heaviside(x[i], y[i]);
+        signals |= is_nan(x[i]) & (size_of_half(x[i]) < 0x7e00);
+    }
+    if (signals)
+        feraiseexcept(FE_INVALID);
+}
+
 BITS(negative, uint16_t, x[i] ^ 0x8000)
 BITS(fabs, uint16_t, size_of_half(x[i]))
 BITS(copysign, uint16_t, size_of_half(x[i]) | (y[i] & 0x8000))
