@@ -135,7 +135,8 @@ static bool find_shape(struct operation *operation)
     return (operation->ndim > 0 || is_scalar) && is_small;
 }
 
-/* Cast the elements of an array to the dtype of the loop, in scratch memory. */
+/* Cast the elements of an array to the dtype of the loop, in scratch memory.  Return false if
+ * NumPy has to, also where it reports a condition: signaling NaN. */
 static bool cast_array(struct input *input, int row, int number)
 {
     PyArrayObject *np_array = queue_ready(input->source.array);
@@ -146,9 +147,10 @@ static bool cast_array(struct input *input, int row, int number)
     char *args[] = {PyArray_BYTES(np_array), scratch[1 + number]};
     intptr_t length = n,
              strides[] = {dtype_itemsizes[input->source.code], dtype_itemsizes[row]};
+    mx_conditions_clear();
     cast(args, &length, strides, NULL);
     input->data = scratch[1 + number];
-    return true;
+    return !mx_conditions_met();
 }
 
 static bool is_real_arithmetic(const struct operation *operation)

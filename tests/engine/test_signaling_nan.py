@@ -1,0 +1,75 @@
+"""Signaling NaN: NumPy's float16 code reads bits, and other casts raise a condition."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+from support.constants import constant
+from support.lanes import ON_GPU
+
+import mxnp
+
+Library = types.ModuleType
+
+LARGE = 2 * constant("python/record/queue.c", "LEAST_SIZE") + 3
+BITS = {
+    "f2": [0x7C01, 0x7D00, 0xFC01, 0x7E00, 0x0000, 0x3C00, 0xBC00, 0x7C00],
+    "f4": [0x7F800001, 0xFFA00000, 0x7FC00000, 0x00000000, 0x3F800000],
+    "f8": [0x7FF0000000000001, 0xFFF8000000000000, 0x0, 0x3FF0000000000000],
+}
+CALLS = """
+np.heaviside(x, x[::-1])
+np.heaviside(x, 0.5)
+np.heaviside(0.5, x)
+np.heaviside(x[4:6], x[:2])
+np.float_power(x, 2)
+np.float_power(2.0, x)
+np.float_power(x, x)
+np.logical_and(x, 1)
+np.logical_and(1.5, x)
+np.logical_or(x, 0.0)
+np.logical_xor(x, np.nan)
+np.logical_and(x, True)
+np.logical_and(x, np.float64(1))
+np.logical_and(x, x)
+np.add(x, np.ones(x.size))
+np.add(x, np.ones(x.size, complex))
+x.astype("f4")
+x.astype("f8")
+x.astype("D")
+x.astype(bool)
+x[::3].astype("f8")
+""".strip().splitlines()
+
+
+def outcome(xp: Library, call: str, dtype: str, size: int) -> Any:
+    """Return the bits of a result, and the warnings."""
+    unsigned = f"u{dtype[1]}"
+    x = xp.resize(xp.array(BITS[dtype], dtype=unsigned), size).view(dtype)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = eval(call, {"np": xp, "x": x}).copy()
+        bits = numpy.asarray(result).tobytes()
+    return result.dtype, bits, sorted(str(each.message) for each in caught)
+
+
+@pytest.mark.skipif(ON_GPU, reason="GPUs have other bits of NaN")
+@pytest.mark.parametrize("threshold", [0, LARGE])
+@pytest.mark.parametrize("dtype", BITS)
+@pytest.mark.parametrize("call", CALLS)
+def test_small_arrays(xp: Library, call: str, dtype: str, threshold: int) -> Any:
+    before = mxnp._bridge.set_threshold(threshold)
+    try:
+        return outcome(xp, call, dtype, 8)
+    finally:
+        mxnp._bridge.set_threshold(before)
+
+
+@pytest.mark.skipif(ON_GPU, reason="GPUs have other bits of NaN")
+@pytest.mark.parametrize("call", [call for call in CALLS if "np.nan" not in call])
+def test_large_arrays_of_float16(xp: Library, call: str) -> Any:
+    return outcome(xp, call, "f2", LARGE)
