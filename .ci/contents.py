@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 OF_SDIST = {"LICENSE", "README.md", "meson.build", "csrc/mxnp.h", "tests/conftest.py"}
 FOR_DASK = "_mxnp_dask.py"  # outside the package
 OF_WHEEL = {FOR_DASK, "mxnp/__init__.pyi", "mxnp/metal/scalar.metal", "mxnp/py.typed"}
-COMPILED = {f"mxnp/{name}.abi3.so" for name in ("_bridge", "_core", "_import")}
+COMPILED = {f"mxnp/{name}.abi3.so" for name in ("_bridge", "_core")}
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 
 

@@ -130,7 +130,7 @@ try:
     if _is_command:
         _gc.freeze()  # or the first collection would look at all that is loaded
     elif _collects and _can_freeze:
-        from ._import import track_again as _track_again
+        from ._bridge import track_again as _track_again
 
         _gc.freeze()
         _track_again(_objects)

@@ -28,6 +28,7 @@
 #include "python/packages/disguise.h"
 #include "python/packages/division.h"
 #include "python/packages/door.h"
+#include "python/packages/imports.h"
 #include "python/packages/iterators.h"
 #include "python/packages/layout.h"
 #include "python/packages/operators.h"
@@ -244,7 +245,7 @@ static int add_methods(PyObject *module)
         conversion_methods, function_module_methods, hook_methods,
         checks_methods,     traceback_methods,       attributes_methods,
         iterators_methods,  draws_methods,           division_methods,
-        refusal_methods,    workers_methods,
+        refusal_methods,    workers_methods,         imports_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

@@ -278,15 +278,12 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
         if installed is not None:
             set_rules(rules)
             return
-        # A program that does not call install() does not import it.
-        from mxnp import _import
-
         hooks: dict[str, Callable[[Any], Any]] = {
-            "__import__": lambda f: _import.hook_import(f, _replace_imported),
-            "import_module": lambda f: _import.hook_import_module(
+            "__import__": lambda f: _bridge.hook_import(f, _replace_imported),
+            "import_module": lambda f: _bridge.hook_import_module(
                 f, _replace_import_module
             ),
-            "_find_and_load": _import.hook_loading,
+            "_find_and_load": _bridge.hook_loading,
         }
         for name, hook in hooks.items():
             # Our function is still in use if other code wrapped it before uninstall().
@@ -412,9 +409,7 @@ def _add_note(error: BaseException) -> None:
 
 def _print(error: BaseException) -> None:
     """Print an uncaught exception before the runner's frames are in its traceback."""
-    from mxnp import _import
-
-    _import.print_exception(error)
+    _bridge.print_exception(error)
     before = {name: vars(sys).get(name) for name in ("excepthook", "last_traceback")}
     missing = before.keys() - vars(sys)
 

@@ -22,13 +22,14 @@ from mxnp._array.ndarray import MixedSubclass
 from mxnp._array.ufunc import is_numpys
 from mxnp._bridge import (
     Function,
+    hook_extensions,
+    mentions_arrays,
     patch_array_classes,
     patch_conversions,
     patch_method,
     patch_module,
 )
 from mxnp._engine import core
-from mxnp._import import hook_extensions, mentions_arrays
 from mxnp._namespace.mirror import find_counterpart
 
 from .program_files import is_standard

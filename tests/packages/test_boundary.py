@@ -19,7 +19,7 @@ import pytest
 from support.paths import python_path
 
 import mxnp as np
-from mxnp._import import mentions_arrays
+from mxnp._bridge import mentions_arrays
 from mxnp._interop import boundary
 
 TESTS = str(Path(__file__).parents[1])

@@ -38,7 +38,7 @@ PYTHON = {
     "array_namespace": "__init__ _array_api",
     "bench": "__init__ _engine",
 }
-COMPILED = {"_bridge", "_import", "_core"}
+COMPILED = {"_bridge", "_core"}
 MOST_MODULES = 12  # in one folder
 
 # Folders of csrc, and what the files of each may include besides their own folder. Code

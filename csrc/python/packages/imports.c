@@ -1,4 +1,4 @@
-/* import.c -- Python's import functions, with a hook for the imports of NumPy, and a garbage
+/* imports.c -- Python's import functions, with a hook for the imports of NumPy, and a garbage
  * collector that waits while packages are imported.
  *
  * `__import__` and `importlib.import_module` work as before, but a module that they found under
@@ -6,8 +6,7 @@
  * written in C because each traceback and warning that passes through an import would name a
  * Python frame, and each import would be slower.
  */
-#include <Python.h>
-#include <stdbool.h>
+#include "python/packages/imports.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -410,41 +409,28 @@ static PyObject *print_exception(PyObject *module, PyObject *error)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef module_methods[] = {
+PyMethodDef imports_methods[] = {
     {"hook_import", hook_import, METH_VARARGS,
-     PyDoc_STR("hook_import(original, replace)\n--\n\n"
-               "Return an __import__ that passes modules of NumPy to replace().")},
+     "hook_import(original, replace)\n--\n\n"
+     "Return an __import__ that passes modules of NumPy to replace()."},
     {"hook_import_module", hook_import_module, METH_VARARGS,
-     PyDoc_STR("hook_import_module(original, replace)\n--\n\n"
-               "Return an importlib.import_module that does the same.")},
+     "hook_import_module(original, replace)\n--\n\n"
+     "Return an importlib.import_module that does the same."},
     {"hook_loading", hook_loading, METH_O,
-     PyDoc_STR("hook_loading(original)\n--\n\n"
-               "Return a function that loads a module as importlib's function does, while the\n"
-               "garbage collector waits if it is of an installed package.")},
+     "hook_loading(original)\n--\n\n"
+     "Return a function that loads a module as importlib's function does, while the\n"
+     "garbage collector waits if it is of an installed package."},
     {"track_again", track_again, METH_O,
-     PyDoc_STR("track_again(objects)\n--\n\n"
-               "Return a list of frozen objects to the garbage collector.")},
+     "track_again(objects)\n--\n\n"
+     "Return a list of frozen objects to the garbage collector."},
     {"hook_extensions", hook_extensions, METH_O,
-     PyDoc_STR("hook_extensions(imported)\n--\n\n"
-               "Call imported(module) after any loader initialised an extension module.")},
+     "hook_extensions(imported)\n--\n\n"
+     "Call imported(module) after any loader initialised an extension module."},
     {"mentions_arrays", mentions_arrays, METH_O,
-     PyDoc_STR(
-         "mentions_arrays(path)\n--\n\n"
-         "Return whether a library contains the name of numpy.ndarray or NumPy's C API.")},
+     "mentions_arrays(path)\n--\n\n"
+     "Return whether a library contains the name of numpy.ndarray or NumPy's C API."},
     {"print_exception", print_exception, METH_O,
-     PyDoc_STR("print_exception(error)\n--\n\n"
-               "Print an exception as Python does for an uncaught one.")},
+     "print_exception(error)\n--\n\n"
+     "Print an exception as Python does for an uncaught one."},
     {NULL, NULL, 0, NULL},
 };
-
-static struct PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "mxnp._import",
-    .m_doc = PyDoc_STR("Python's import functions, with a hook for the imports of NumPy."),
-    .m_size = -1,
-    .m_methods = module_methods,
-};
-
-PyMODINIT_FUNC PyInit__import(void);
-
-PyMODINIT_FUNC PyInit__import(void) { return PyModule_Create(&module_def); }
