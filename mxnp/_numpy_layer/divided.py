@@ -25,21 +25,21 @@ _PIECE = 65536  # elements; a thread takes at least as many
 _SHORT = 4  # of v: a pass over memory, which takes one thread as long
 _PRODUCTS = 2**21  # of a correlation, of which a thread computes at least as many
 
-# The most threads for a stack, by the ufunc: for small matrices, and for those that
+# The most threads for a stack, by the ufunc: for matrices of few rows, whose solution
+# takes about as long as OpenBLAS's lock of each, for others, and for large ones, which
 # OpenBLAS divides among its own threads. docs/design/17 has the measurement.
 _MOST_THREADS = {
-    "eigvalsh": (2, 4),
-    "eigh": (4, 1),
-    "svd": (16, 1),
-    "eig": (16, 4),
-    "eigvals": (16, 4),
-    "qr": (8, 4),
-    "inv": (2, 1),
-    "solve": (2, 1),
-    "solve1": (2, 1),
+    "eigvalsh": (2, 2, 4),
+    "eigh": (4, 4, 1),
+    "svd": (16, 16, 1),
+    "eig": (16, 16, 4),
+    "eigvals": (16, 16, 4),
+    "qr": (8, 8, 4),
+    "inv": (1, 2, 1),
+    "solve": (1, 2, 1),
+    "solve1": (1, 2, 1),
 }
-_LEAST_LARGE = 64  # rows of a matrix
-_LEAST_SOLVED = 16  # rows: others take about as long as OpenBLAS's lock of each matrix
+_LEAST_SOLVED, _LEAST_LARGE = 16, 64  # rows of a matrix
 
 
 def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Any:
@@ -75,9 +75,7 @@ class Divided:
         self._ufunc = ufunc
         self.__name__ = ufunc.__name__  # for reports
         kind = ufunc.__name__.partition("_")[0]
-        self._most_threads = _MOST_THREADS.get(kind, (sys.maxsize, sys.maxsize))
-        is_solver = kind in ("inv", "solve", "solve1")
-        self._least_rows = _LEAST_SOLVED if is_solver else 0
+        self._most_threads = _MOST_THREADS.get(kind, (sys.maxsize,) * 3)
         assert ufunc.signature is not None
         self._inputs, self._outputs = _count_core_axes(ufunc.signature)
 
@@ -102,8 +100,9 @@ class Divided:
         # The work for a matrix grows faster than its size.
         side = max((numpy.shape(operands[0]) or (1,))[-1], 1)
         pieces = self._count_pieces(batch[0], size * side) if batch else 1
-        pieces = min(pieces, self._most_threads[side >= _LEAST_LARGE])
-        if pieces < 2 or side < self._least_rows:
+        size = (side >= _LEAST_SOLVED) + (side >= _LEAST_LARGE)
+        pieces = min(pieces, self._most_threads[size])
+        if pieces < 2:
             return NotImplemented
 
         def factor(part: slice) -> Any:
