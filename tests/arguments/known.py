@@ -83,8 +83,8 @@ NOT_RUN = [
         "large",
     ),
     Known(
-        r"\b(choice|kron)\(.*\bo[12]\b",
-        "millions of objects take long to compare",
+        r"\b(choice|kron|vander)\(.*\bo[12]\b",
+        "millions of objects take long to compute and to compare",
         "np.random.default_rng(1).choice([i1, o1], S)",
         "large",
     ),
