@@ -292,10 +292,10 @@ def _bin_edges(a: Any, bins: Any, range: Any) -> Any:
         return None
     if not all(type(edge) in _EDGES for edge in range):
         return None
-    low, high = (numpy.asarray(_bridge.unwrap(edge)) for edge in range)
+    outer: Any = tuple(map(_bridge.unwrap, range))
+    low, high = map(numpy.asarray, outer)
     if low.ndim > 0 or high.ndim > 0 or not _are_finite(low, high):
         return None
-    outer: Any = low[()], high[()]
     edges = numpy.histogram_bin_edges(numpy.empty(0, a.dtype), bins, outer)
     return edges if edges.dtype == a.dtype else None
 

@@ -639,13 +639,15 @@ class Convertible:
 
 
 @pytest.mark.parametrize("threshold", [0, 16_384])
-@pytest.mark.parametrize("kind", [Asked, Refusing, Fraction, Decimal])
+@pytest.mark.parametrize(
+    "kind", [Asked, Refusing, Fraction, Decimal, float, numpy.float32, numpy.float16]
+)
 def test_edges_of_a_histogram(xp: ModuleType, kind: Any, threshold: int) -> Any:
     before = mxnp._bridge.set_threshold(threshold)
     asked.clear()
     try:
         a = DATA["numbers"](xp)
-        calls = "np.histogram(a, 4, (b(0), b(9)))", "np.histogram(a, 4, (0, b(9)))"
+        calls = "np.histogram(a, 4, (b(0), b(9)))", "np.histogram(a, 4, (0, b(9.3)))"
         found = [outcome(xp, call, a=a, b=kind) for call in calls]
         other = outcome(xp, "np.histogram(a, 4, (0, b))", a=a, b=Convertible())
         return found, other, list(asked)
