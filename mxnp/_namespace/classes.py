@@ -82,6 +82,7 @@ class nditer(metaclass=IteratorType):  # noqa: N801
         self = super().__new__(cls)
         object.__setattr__(self, "_iterator", numpy.nditer.__new__(numpy.nditer))
         object.__setattr__(self, "_advance", iter(()).__next__)
+        object.__setattr__(self, "_arguments", ())
         return self
 
     def _begin(self, /, *args: Any, **kwargs: Any) -> Any:

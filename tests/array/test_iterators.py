@@ -35,6 +35,7 @@ np.nditer.foo
 it.foo
 np.nditer.__new__(np.nditer).value
 np.nditer.__new__(np.nditer).foo
+np.nditer.__new__(np.nditer).copy()
 next(np.nditer.__new__(np.nditer))
 [name for name in dir(np.nditer) if not name.startswith("_")]
 [name for name in dir(np.broadcast) if not name.startswith("_")]
