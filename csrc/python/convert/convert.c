@@ -493,30 +493,58 @@ PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth
     return depth > 0 ? adopt_items(result, call_args, depth - 1) : result;
 }
 
-/* Check for the name of a dtype with objects, as a string.  Other strings may have an O too. */
+/* Check for the name of a dtype with objects, such as "O" and "object": no other name has an O
+ * or a j.  Strings of the program may have them too. */
 static bool names_objects(PyObject *string)
 {
-    const char *text = PyUnicode_AsUTF8AndSize(string, NULL);
-    if (!text)
-        PyErr_Clear();
-    return text && (strchr(text, 'O') || strstr(text, "object"));
+    Py_ssize_t n = PyUnicode_GetLength(string);
+    return PyUnicode_FindChar(string, 'O', 0, n, 1) >= 0 ||
+           PyUnicode_FindChar(string, 'j', 0, n, 1) >= 0;
+}
+
+static bool is_described(PyObject *items, int depth)
+{
+    bool is_list = PyList_CheckExact(items), is = false;
+    Py_ssize_t n = is_list ? PyList_Size(items) : PyTuple_Size(items);
+    for (Py_ssize_t i = 0; i < n && !is; i++)
+        is = convert_is_object_dtype(
+            is_list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i), depth);
+    return is;
+}
+
+/* The same for a list of fields, each of which is a tuple with the name first. */
+static bool are_fields(PyObject *list, int depth)
+{
+    for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
+        PyObject *field = PyList_GetItem(list, i);
+        PyObject *name = PyTuple_CheckExact(field) && PyTuple_Size(field) > 1
+                             ? PyTuple_GetItem(field, 0)
+                             : NULL;
+        if (!name || !(PyUnicode_Check(name) || PyTuple_CheckExact(name)))
+            return false;
+        if (convert_is_object_dtype(PyTuple_GetItem(field, 1), depth))
+            return true;
+    }
+    return false;
 }
 
 bool convert_is_object_dtype(PyObject *x, int depth)
 {
     PyObject *key, *item;
     Py_ssize_t at = 0;
-    bool is_list = PyList_CheckExact(x), is = false;
+    bool is = false;
     if (PyUnicode_Check(x))
         return names_objects(x);
     if (PyObject_TypeCheck(x, &PyArrayDescr_Type))
         return PyDataType_REFCHK((PyArray_Descr *)x);
-    Py_ssize_t n = is_list ? PyList_Size(x) : PyTuple_CheckExact(x) ? PyTuple_Size(x) : 0;
-    for (Py_ssize_t i = 0; depth > 0 && i < n && !is; i++)
-        is = convert_is_object_dtype(is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i),
-                                     depth - 1);
+    if (depth > 0 && PyTuple_CheckExact(x)) /* a dtype, and its shape or other fields */
+        return PyTuple_Size(x) == 2 && is_described(x, depth - 1);
+    if (depth > 0 && PyList_CheckExact(x))
+        return are_fields(x, depth - 1);
     while (depth > 0 && !is && PyDict_CheckExact(x) && PyDict_Next(x, &at, &key, &item))
-        is = convert_is_object_dtype(item, depth - 1);
+        is = PyList_CheckExact(item) || PyTuple_CheckExact(item)
+                 ? is_described(item, depth - 1)
+                 : convert_is_object_dtype(item, depth - 1);
     return is || x == (PyObject *)&PyBaseObject_Type;
 }
 
