@@ -112,6 +112,28 @@ def test_an_exception_of_a_loop():
         special.gammaln(x)
 
 
+@pytest.mark.parametrize("code", ["f8", "i4", "i8"])
+def test_a_filter_of_warnings_may_compute_with_arrays(monkeypatch, code):
+    """Elements that are cast stay while the loop runs."""
+    a = numpy.arange(-5, 15).astype(code)
+    shown = []
+
+    def show(message, *args, **kwargs):
+        shown.append(np.arange(20) + 0.5)
+
+    monkeypatch.setattr(warnings, "showwarning", show)
+    results, counts = [], []
+    for x in (a, np.array(a)):
+        with warnings.catch_warnings(), special.errstate(all="warn"):
+            warnings.simplefilter("always")
+            monkeypatch.setattr(warnings, "showwarning", show)
+            results.append(special.gammaln(x).tobytes())
+        counts.append(len(shown))
+        shown.clear()
+    assert results[0] == results[1]
+    assert counts[0] == counts[1] > 1
+
+
 def test_a_filter_of_warnings_may_call_other_loops(monkeypatch):
     """What is known of ufuncs moves in memory while a loop runs."""
     functions = [getattr(special, name) for name in UFUNCS]

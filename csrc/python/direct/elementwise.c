@@ -39,6 +39,8 @@ struct operation {
     npy_intp shape[MOST_NDIM], size;
     bool is_flat; /* each input is one run of memory */
     struct input inputs[MOST_IN];
+    char *casts; /* memory for cast elements, so many bytes for each input */
+    npy_intp room;
 };
 
 static _Alignas(64) char scratch[1 + MOST_IN][RECYCLED_BYTES]; /* the result, cast inputs */
@@ -135,21 +137,24 @@ static bool find_shape(struct operation *operation)
     return (operation->ndim > 0 || is_scalar) && is_small;
 }
 
-/* Cast the elements of an array to the dtype of the loop, in scratch memory.  Return false if
- * NumPy has to, also where it reports a condition: signaling NaN. */
-static bool cast_array(struct input *input, int row, int number)
+/* Cast the elements of an array to the dtype of the loop.  Return false if NumPy has to, also
+ * where it reports a condition: signaling NaN. */
+static bool cast_array(struct operation *operation, int number)
 {
+    struct input *input = &operation->inputs[number];
+    int row = operation->signature->in[number];
+    char *to = operation->casts + number * operation->room;
     PyArrayObject *np_array = queue_ready(input->source.array);
     npy_intp n = array_size(np_array);
     mx_loop_function cast = core->mx_cast_loop(input->source.code, row);
-    if (!cast || !is_c_contiguous(np_array) || n * dtype_itemsizes[row] > RECYCLED_BYTES)
+    if (!cast || !is_c_contiguous(np_array) || n * dtype_itemsizes[row] > operation->room)
         return false;
-    char *args[] = {PyArray_BYTES(np_array), scratch[1 + number]};
+    char *args[] = {PyArray_BYTES(np_array), to};
     intptr_t length = n,
              strides[] = {dtype_itemsizes[input->source.code], dtype_itemsizes[row]};
     mx_conditions_clear();
     cast(args, &length, strides, NULL);
-    input->data = scratch[1 + number];
+    input->data = to;
     return !mx_conditions_met();
 }
 
@@ -175,7 +180,7 @@ static bool prepare_input(struct operation *operation, int number)
     /* An axis of one element may have any stride, which NumPy passes to the loop. */
     bool is_contiguous = is_cast || (PyArray_NDIM(np_array) > 1 && is_c_contiguous(np_array));
     input->data = PyArray_BYTES(queue_ready(input->source.array));
-    if (is_cast ? !cast_array(input, row, number)
+    if (is_cast ? !cast_array(operation, number)
                 : !is_in_c_order(np_array, is_real_arithmetic(operation)))
         return false;
     if (operation->signature->layouts & MX_STRIDED && operation->ndim > 1 && !is_cast &&
@@ -244,6 +249,8 @@ static bool prepare_inputs(struct operation *operation)
 static bool read_operation(struct operation *operation, int op, PyObject *const *inputs,
                            int nin)
 {
+    operation->casts = scratch[1];
+    operation->room = RECYCLED_BYTES;
     if (!read_inputs(operation, op, NULL, inputs, nin) || !prepare_inputs(operation))
         return false;
     /* NumPy's iterator decides whether a loop has a single exponent: see call_record(). */
@@ -460,25 +467,43 @@ int elementwise_call_eager(int op, PyObject *const *inputs, int nin, PyObject **
     return is_as_recorded(&operation) ? compute_new(&operation, result) : 0;
 }
 
-/* A loop of another package may issue warnings and raise exceptions.  It is called once, as
- * NumPy calls it for these operands. */
-int elementwise_call_others(PyObject *ufunc, PyObject *const *inputs, int nin,
-                            PyObject **result)
+/* Compute a new array with a loop that may run code of the program, as in a filter of warnings,
+ * which may write the inputs. */
+static int compute_held(struct operation *operation, PyObject **result)
 {
-    const PyUFuncObject *others = (const PyUFuncObject *)ufunc;
-    struct operation operation;
-    *result = NULL;
-    if (nin != others->nin || nin > MOST_IN || others->nout != 1 || others->core_enabled ||
-        !read_inputs(&operation, MX_NO_OP, others, inputs, nin) || operation.ndim == 0 ||
-        operation.size == 0 || operation.size > MOST_LOCKED || !prepare_inputs(&operation) ||
-        !operation.is_flat)
-        return PyErr_Occurred() ? -1 : 0;
-    int status = compute_new(&operation, result);
+    struct array *roots[MOST_IN];
+    int n = 0;
+    for (int i = 0; i < operation->nin; i++)
+        if (operation->inputs[i].source.array)
+            roots[n++] = root_of(operation->inputs[i].source.array);
+    for (int i = 0; i < n; i++)
+        roots[i]->n_holds++;
+    int status = compute_new(operation, result);
+    for (int i = 0; i < n; i++)
+        roots[i]->n_holds--;
     if (status > 0 && PyErr_Occurred()) {
         Py_CLEAR(*result);
         status = -1;
     }
     return status;
+}
+
+/* The loop is called once, as NumPy calls it for these operands. */
+int elementwise_call_others(PyObject *ufunc, PyObject *const *inputs, int nin,
+                            PyObject **result)
+{
+    _Alignas(16) char casts[MOST_IN][MOST_LOCKED * 16]; /* another call may use the others */
+    const PyUFuncObject *others = (const PyUFuncObject *)ufunc;
+    struct operation operation;
+    *result = NULL;
+    operation.casts = casts[0];
+    operation.room = sizeof casts[0];
+    if (nin != others->nin || nin > MOST_IN || others->nout != 1 || others->core_enabled ||
+        !read_inputs(&operation, MX_NO_OP, others, inputs, nin) || operation.ndim == 0 ||
+        operation.size == 0 || operation.size > MOST_LOCKED || !prepare_inputs(&operation) ||
+        !operation.is_flat)
+        return PyErr_Occurred() ? -1 : 0;
+    return compute_held(&operation, result);
 }
 
 /* -- Results in an array of the program ------------------------------------------------ */

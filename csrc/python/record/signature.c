@@ -252,8 +252,12 @@ const struct signature *signature_of_others(PyObject *ufunc, const struct source
             PyMem_Free(found);
             return NULL;
         }
-        Py_INCREF(ufunc);
-        row->signature = found;
+        if (row->signature) { /* a finalizer has called the ufunc meanwhile */
+            PyMem_Free(found);
+        } else {
+            Py_INCREF(ufunc);
+            row->signature = found;
+        }
     }
     return row->signature->exists ? row->signature : NULL;
 }
