@@ -6,12 +6,6 @@
 
 bool mx_atomics_is_sum(int op) { return op == MX_OP_add || op == MX_OP_subtract; }
 
-bool mx_atomics_is_integer(int dtype)
-{
-    char kind = mx_dtype_get(dtype)->kind;
-    return kind == 'i' || kind == 'u';
-}
-
 const char *mx_atomics_name(int op, int dtype)
 {
     static const char *const names[MX_OP_COUNT] = {
@@ -21,10 +15,10 @@ const char *mx_atomics_name(int op, int dtype)
     };
     const struct mx_limits *limits = &mx_device_used()->limits;
     int size = mx_dtype_get(dtype)->itemsize;
-    bool is_float = mx_dtype_get(dtype)->kind == 'f' || mx_dtype_get(dtype)->kind == 'c';
-    bool has_operation = mx_atomics_is_integer(dtype)
-                             ? size >= 4 && size <= limits->atomic_bytes
-                             : is_float && mx_atomics_is_sum(op) && limits->adds_floats;
+    bool has_operation =
+        mx_dtype_is_integer(dtype)
+            ? size >= 4 && size <= limits->atomic_bytes
+            : mx_dtype_is_inexact(dtype) && mx_atomics_is_sum(op) && limits->adds_floats;
     return has_operation && op < MX_OP_COUNT ? names[op] : NULL;
 }
 

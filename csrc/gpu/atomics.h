@@ -3,7 +3,6 @@
 #include <stdbool.h>
 
 bool mx_atomics_is_sum(int op); /* or a difference */
-bool mx_atomics_is_integer(int dtype);
 
 /* Returns the name of the atomic operation that makes an update, or NULL.  A difference is a
  * sum with the negative value. */

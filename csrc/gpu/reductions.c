@@ -318,8 +318,7 @@ static const char *name_of(bool flag) { return flag ? "true" : "false"; }
 
 static bool is_float_sum(const struct mx_instruction *in)
 {
-    char kind = mx_dtype_get(in->operands[0].dtype)->kind;
-    return in->op == MX_OP_add && (kind == 'f' || kind == 'c');
+    return in->op == MX_OP_add && mx_dtype_is_inexact(in->operands[0].dtype);
 }
 
 /* Combines the batch of each reduction with the results of the thread. */

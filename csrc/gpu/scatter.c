@@ -373,11 +373,10 @@ struct copies {
 /* Whether the device can exchange products in a copy.  NumPy rounds each product of halves. */
 static bool is_product(const struct mx_instruction *in)
 {
-    char kind = mx_dtype_get(output_of(in)->dtype)->kind;
-    int size = output_of(in)->itemsize;
+    int dtype = output_of(in)->dtype, size = output_of(in)->itemsize;
     return in->op == MX_OP_multiply && size >= 4 &&
            size <= mx_device_used()->limits.atomic_bytes &&
-           (kind == 'f' || kind == 'i' || kind == 'u');
+           (mx_dtype_is_float(dtype) || mx_dtype_is_integer(dtype));
 }
 
 /* Chooses the type of a copy.  Elements of fewer than 32 bits are added as uint.  Halves are
@@ -388,16 +387,16 @@ static bool choose_type(struct copies *copies, const struct mx_instruction *in)
     copies->itemsize = size;
     copies->type = mx_device_type(dtype);
     copies->update = mx_atomics_name(in->op, dtype);
-    if (value_of(in)->dtype != dtype || (size < 4 && !mx_atomics_is_integer(dtype)))
+    if (value_of(in)->dtype != dtype || (size < 4 && !mx_dtype_is_integer(dtype)))
         return false;
     if (is_product(in)) {
         copies->is_product = true;
         copies->update = "multiply";
     }
-    copies->counts = mx_atomics_is_integer(dtype) && size == 8 && mx_atomics_is_sum(in->op) &&
+    copies->counts = mx_dtype_is_integer(dtype) && size == 8 && mx_atomics_is_sum(in->op) &&
                      value_of(in)->is_value;
     if (copies->counts ||
-        (mx_atomics_is_integer(dtype) && size < 4 && mx_atomics_is_sum(in->op))) {
+        (mx_dtype_is_integer(dtype) && size < 4 && mx_atomics_is_sum(in->op))) {
         copies->type = "uint";
         copies->itemsize = 4;
         copies->update = "add";
@@ -444,7 +443,7 @@ static bool is_sum_of(const struct copies *copies)
 static void print_identity(struct mx_kernel *kernel, const struct copies *copies)
 {
     const struct mx_instruction *in = mx_kernel_instruction(kernel, 0);
-    bool is_signed = mx_dtype_get(output_of(in)->dtype)->kind == 'i';
+    bool is_signed = mx_dtype_kind(output_of(in)->dtype) == 'i';
     int64_t least = copies->itemsize == 8 ? INT64_MIN : INT32_MIN, bits = 0;
     if (is_sum_of(copies)) {
         mx_text_print(&kernel->text, "mx_negative(mx_cast<%s>(0))", copies->type);
@@ -491,7 +490,7 @@ static void print_update_of_copy(struct mx_kernel *kernel, const struct copies *
     struct mx_text *text = &kernel->text;
     int dtype = output_of(mx_kernel_instruction(kernel, 0))->dtype;
     bool joins = is_sum_of(copies) && !copies->counts &&
-                 (copies->itemsize > 4 || !mx_atomics_is_integer(dtype));
+                 (copies->itemsize > 4 || !mx_dtype_is_integer(dtype));
     if (pass != MX_SCATTER_FINDS_LAST)
         mx_text_print(text, "        const uint number = uint((target - %s(args[%d])) / %d);\n",
                       mx_kernel_offset_type(kernel),

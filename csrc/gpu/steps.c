@@ -7,8 +7,6 @@
 
 /* -- Supported instructions ------------------------------------------------------- */
 
-static bool is_complex(int dtype) { return mx_dtype_get(dtype)->kind == 'c'; }
-
 /* The processor computes reciprocals of integers, because only it has NumPy's results for zero,
  * and powers of complex numbers, because the GPU's error grows with the exponent. */
 static bool is_exact_enough(int op, char kind)
@@ -25,9 +23,9 @@ bool mx_steps_supports(const struct mx_instruction *in)
             return false;
     switch (in->kind) {
     case MX_MAP:
-        return is_exact_enough(in->op, mx_dtype_get(in->operands[0].dtype)->kind);
+        return is_exact_enough(in->op, mx_dtype_kind(in->operands[0].dtype));
     case MX_ARANGE:
-        return !is_complex(in->operands[1].dtype);
+        return !mx_dtype_is_complex(in->operands[1].dtype);
     case MX_SCATTER: /* an update is atomic; if elements are set, each has one writer */
         return mx_atomics_support(in->op, in->operands[in->nin].dtype);
     default:
@@ -114,11 +112,11 @@ static const unsigned char bfloat16_conditions[MX_OP_COUNT] = {
 static enum conditions conditions_of(const struct mx_instruction *in)
 {
     int from = in->operands[0].dtype, to = in->operands[in->nin].dtype;
-    bool is_real = mx_dtype_get(from)->kind == 'f' || is_complex(from);
+    bool is_real = mx_dtype_is_inexact(from);
     bool is_silent =
-        from == MX_DTYPE_bfloat16 ? mx_dtype_get(to)->kind == 'f' : to == MX_DTYPE_bfloat16;
+        from == MX_DTYPE_bfloat16 ? mx_dtype_is_float(to) : to == MX_DTYPE_bfloat16;
     if (in->op == MX_COPY) /* of a float as an integer or a smaller float */
-        return is_real && from != to && mx_dtype_get(to)->kind != 'b' && !is_silent &&
+        return is_real && from != to && mx_dtype_kind(to) != 'b' && !is_silent &&
                        in->kind == MX_MAP
                    ? ARITHMETIC
                    : NONE;
@@ -295,7 +293,7 @@ static const char *underflow_of(const struct mx_instruction *in)
 {
     int dtype = in->operands[0].dtype;
     bool is_wanted = in->op < MX_OP_COUNT && in->fpe_mask & UNDERFLOW &&
-                     mx_dtype_get(dtype)->kind == 'f' && dtype != MX_DTYPE_bfloat16;
+                     mx_dtype_is_float(dtype) && dtype != MX_DTYPE_bfloat16;
     return is_wanted ? underflows[in->op] : NULL;
 }
 

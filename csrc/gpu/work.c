@@ -55,7 +55,7 @@ static bool takes_floats_only(const struct mx_op_row *row)
 static int64_t of_operation(const struct mx_instruction *in)
 {
     const struct mx_op_row *row = mx_op_get(in->op);
-    bool is_integer = strchr("iu", mx_dtype_get(in->operands[0].dtype)->kind) != NULL;
+    bool is_integer = mx_dtype_is_integer(in->operands[0].dtype);
     if (!row)
         return STEP;
     if (takes_floats_only(row) || in->op == MX_OP_power)

@@ -12,3 +12,38 @@ enum mx_dtype {
 
 /* The bytes of an element, by dtype. */
 extern const uint8_t mx_itemsizes[MX_DTYPE_COUNT];
+
+/* Returns the kind of a dtype in dtypes.def, or 0 for other numbers. */
+static inline char mx_dtype_kind(int dtype)
+{
+    switch (dtype) {
+#define DTYPE(name, c_type, itemsize, kind) \
+    case MX_DTYPE_##name:                   \
+        return kind;
+#include "ir/dtypes.def"
+#undef DTYPE
+    default:
+        return 0;
+    }
+}
+
+static inline bool mx_dtype_is_integer(int dtype)
+{
+    return mx_dtype_kind(dtype) == 'i' || mx_dtype_kind(dtype) == 'u';
+}
+
+static inline bool mx_dtype_is_float(int dtype) { return mx_dtype_kind(dtype) == 'f'; }
+static inline bool mx_dtype_is_complex(int dtype) { return mx_dtype_kind(dtype) == 'c'; }
+
+/* Returns whether the numbers of a dtype are rounded. */
+static inline bool mx_dtype_is_inexact(int dtype)
+{
+    return mx_dtype_is_float(dtype) || mx_dtype_is_complex(dtype);
+}
+
+/* Returns whether BLAS computes with a dtype. */
+static inline bool mx_dtype_is_blas(int dtype)
+{
+    return mx_dtype_is_inexact(dtype) && dtype != MX_DTYPE_float16 &&
+           dtype != MX_DTYPE_bfloat16;
+}

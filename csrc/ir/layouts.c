@@ -63,7 +63,7 @@ static void place_operand(struct operands *operands, int k, int step)
     for (int i = 0; i < operands->n; i++) {
         uint64_t seed = (uint64_t)i + (uint64_t)(2 * k) * HALVES;
         write_number(first + i * stride, dtype, seed);
-        if (mx_dtype_get(dtype)->kind == 'c')
+        if (mx_dtype_is_complex(dtype))
             write_number(first + i * stride + itemsize / 2, dtype, seed + HALVES);
     }
 }
@@ -101,8 +101,7 @@ static void run_probe(const struct mx_loop *loop, struct operands *operands, cha
 
 static bool has_last_bits(int dtype)
 {
-    char kind = mx_dtype_get(dtype)->kind;
-    return (kind == 'f' || kind == 'c') && dtype != MX_DTYPE_bfloat16;
+    return mx_dtype_is_inexact(dtype) && dtype != MX_DTYPE_bfloat16;
 }
 
 static int find_layouts(const struct mx_loop *loop, struct operands *operands, char *expected,

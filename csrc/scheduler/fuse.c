@@ -163,7 +163,7 @@ static bool have_same_order(const struct mx_view *a, const struct mx_view *b,
                 (length_of(a->strides[i]) < length_of(a->strides[j])) !=
                     (length_of(b->strides[i]) < length_of(b->strides[j])))
                 return false;
-    return (mx_dtype_get(a->dtype)->kind == 'c') == (mx_dtype_get(b->dtype)->kind == 'c');
+    return mx_dtype_is_complex(a->dtype) == mx_dtype_is_complex(b->dtype);
 }
 
 /* Returns whether a view goes over two axes as one wherever the input of a reduction does.  The

@@ -15,11 +15,6 @@ static const struct mx_cast_kernels *const tables[] = {
 #undef TABLE
 };
 
-static bool is_float(int dtype)
-{
-    return dtype >= MX_DTYPE_float16 && dtype <= MX_DTYPE_float64;
-}
-
 /* Returns whether a dtype has 16 bits, and is converted from and to others by way of float32.
  */
 static bool is_half(int dtype)
@@ -57,7 +52,8 @@ static int find_path(int path[], const struct mx_cast_kernels *table, int from, 
     path[length++] =
         table->kernels[from][to] ? from : part_of(from); /* the real part is first */
     while (from = path[length - 1], from != to)
-        path[length++] = next_step(table, from, detour && is_float(from) ? MX_DTYPE_int64 : to);
+        path[length++] =
+            next_step(table, from, detour && mx_dtype_is_float(from) ? MX_DTYPE_int64 : to);
     MX_ASSERT(length <= MX_DTYPE_COUNT);
     return length;
 }

@@ -35,9 +35,8 @@ const struct mx_square_kernels *mx_rows_squares(int dtype)
 
 const struct mx_row_kernels *mx_rows_find(int op, int dtype, bool keeps_order)
 {
-    char kind = mx_dtype_get(dtype)->kind;
     enum mx_row_operation operation = operation_of(op);
-    bool is_float_sum = operation == MX_ROWS_add && (kind == 'f' || kind == 'c');
+    bool is_float_sum = operation == MX_ROWS_add && mx_dtype_is_inexact(dtype);
     if (operation == MX_ROWS_COUNT || (is_float_sum && !keeps_order))
         return NULL;
     const struct mx_row_kernels *kernels = &tables[mx_isa()]->of[operation][dtype];

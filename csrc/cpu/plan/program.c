@@ -58,19 +58,13 @@ static void add_views(struct mx_program *program, const struct mx_group *group)
     }
 }
 
-static bool is_exact(int dtype)
-{
-    char kind = mx_dtype_get(dtype)->kind;
-    return kind == 'b' || kind == 'i' || kind == 'u';
-}
-
 /* Returns whether an instruction cannot report a condition: comparisons of floats clear them,
  * and comparisons and logical operations on integers and bools meet none. */
 static bool is_silent(const struct mx_instruction *in)
 {
     bool are_exact = true;
     for (int k = 0; k < mx_operand_count(in); k++)
-        are_exact &= is_exact(in->operands[k].dtype);
+        are_exact &= !mx_dtype_is_inexact(in->operands[k].dtype);
     bool is_elementwise = in->kind == MX_MAP || in->kind == MX_REDUCE;
     return is_elementwise && in->operands[in->nin].dtype == MX_DTYPE_bool &&
            (are_exact || in->loop.clears);

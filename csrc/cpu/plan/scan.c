@@ -18,7 +18,7 @@ static int find_row(const struct mx_program *program, int axis)
     const struct mx_instruction *in = program->calls[0].instruction;
     const intptr_t *strides = program->accesses[1].strides;
     int row = -1;
-    if (in->op == MX_OP_multiply && mx_dtype_get(in->operands[1].dtype)->kind == 'c')
+    if (in->op == MX_OP_multiply && mx_dtype_is_complex(in->operands[1].dtype))
         return -1;
     for (int i = 0; i < program->ndim; i++) {
         intptr_t least = scan_magnitude(strides[row < 0 ? axis : row]);

@@ -145,19 +145,13 @@ static bool is_nearby(const struct mx_instruction *in)
     return extent <= NEAR_BYTES;
 }
 
-static bool is_integer(int dtype)
-{
-    char kind = mx_dtype_get(dtype)->kind;
-    return kind == 'i' || kind == 'u';
-}
-
 /* Returns whether copies of the elements pay: the updates are of integers, so any order has the
  * same result, and there are many of them for each element. */
 static bool is_worth_copies(const struct mx_instruction *in, const struct mx_rows *rows)
 {
     const struct mx_indexing *indexing = &in->indexing;
     int itemsize = in->operands[in->nin].itemsize;
-    bool is_exact = is_integer(dtype_of(in)) && in->update >= MX_UPDATE_ADD &&
+    bool is_exact = mx_dtype_is_integer(dtype_of(in)) && in->update >= MX_UPDATE_ADD &&
                     in->update != MX_UPDATE_DIVIDE;
     return is_exact && indexing->strides[0] == itemsize &&
            indexing->sizes[0] * itemsize <= COPY_BYTES &&
@@ -168,7 +162,7 @@ static bool is_worth_copies(const struct mx_instruction *in, const struct mx_row
 static void fill_copy(const struct mx_instruction *in, char *copy)
 {
     size_t size = (size_t)in->operands[in->nin].itemsize;
-    bool is_signed = mx_dtype_get(dtype_of(in))->kind == 'i';
+    bool is_signed = mx_dtype_kind(dtype_of(in)) == 'i';
     unsigned char low[8] = {0}, neutral[8] = {0};
     if (is_signed)
         low[size - 1] = 0x80; /* the least number, in little-endian order */

@@ -86,7 +86,7 @@ static bool add_array(struct index *index, PyObject *array, int axis)
 {
     struct source *source = &index->sources[index->n];
     if (index->n == MX_MAX_INDICES || !source_read(array, source) ||
-        !dtype_is_integer(source->code) || PyArray_NDIM(source->np_array) == 0)
+        !mx_dtype_is_integer(source->code) || PyArray_NDIM(source->np_array) == 0)
         return false;
     index->arrays[index->n] = Py_NewRef(array);
     index->axes[index->n++] = axis;

@@ -329,7 +329,7 @@ static PyObject *index_range(PyObject *module, PyObject *a)
     (void)module;
     struct source source;
     struct index_range range;
-    if (!is_array(a) || !source_read_array(a, &source) || !dtype_is_integer(source.code) ||
+    if (!is_array(a) || !source_read_array(a, &source) || !mx_dtype_is_integer(source.code) ||
         PyArray_SIZE(source.np_array) == 0)
         Py_RETURN_NOTIMPLEMENTED;
     struct span span;

@@ -242,7 +242,7 @@ static int update_key(PyObject *a, const struct access *access, const struct sou
 static bool read_assignment(const struct source *value, int row, struct update *update)
 {
     *update = (struct update){.kind = MX_SET, .op = MX_COPY, .name = "put", .row = row};
-    if (dtype_is_complex(source_own_row(value)) && !dtype_is_complex(row))
+    if (mx_dtype_is_complex(source_own_row(value)) && !mx_dtype_is_complex(row))
         return false;
     if (value->scalar)
         return source_fits(value, row);
@@ -263,9 +263,9 @@ static bool is_same_in(int row, int op, const struct source *number)
     bool is_bits = op == MX_OP_bitwise_and || op == MX_OP_bitwise_or || op == MX_OP_bitwise_xor;
     if (own_row == row)
         return true;
-    if (dtype_is_complex(row) || dtype_is_complex(own_row) || row == ROW_bool ||
-        (dtype_is_integer(row) ? own_row != ROW_int64 || !(is_sum || is_order || is_bits)
-                               : !(is_sum || is_order || op == MX_OP_divide)))
+    if (mx_dtype_is_complex(row) || mx_dtype_is_complex(own_row) || row == ROW_bool ||
+        (mx_dtype_is_integer(row) ? own_row != ROW_int64 || !(is_sum || is_order || is_bits)
+                                  : !(is_sum || is_order || op == MX_OP_divide)))
         return false;
     mx_loop_function cast = core->mx_cast_loop(row, own_row);
     if (!cast || !source_value(number, row, value) || !source_value(number, own_row, own))
@@ -287,7 +287,7 @@ static bool lacks_indexed_loop(int op, const struct source *target, const struct
     bool is_vector = PyArray_NDIM(target->np_array) == 1 &&
                      (!value->array || PyArray_NDIM(value->np_array) <= 1);
     bool has_loop = has_indexed_loop[op] && target->code != ROW_bfloat16 &&
-                    !(op == MX_OP_divide && dtype_is_complex(target->code));
+                    !(op == MX_OP_divide && mx_dtype_is_complex(target->code));
     bool is_cast = source_own_row(value) != target->code;
     return !has_loop || !is_vector || is_cast;
 }

@@ -1,10 +1,11 @@
 /* dtypes.h -- the rows of dtypes.def, and NumPy's numbers for these dtypes. */
 #pragma once
+#include "ir/dtypes.h"
 #include "python/base/numpy.h"
 
 /* Rows of dtypes.def, then Python's numbers, whose dtype depends on the other operand. */
 enum {
-#define DTYPE(name, ...) ROW_##name,
+#define DTYPE(name, ...) ROW_##name = MX_DTYPE_##name,
 #include "ir/dtypes.def"
 #undef DTYPE
     NTYPES,
@@ -15,9 +16,6 @@ enum {
 };
 
 extern const int dtype_itemsizes[NTYPES];
-
-static inline bool dtype_is_integer(int row) { return row >= ROW_int8 && row <= ROW_uint64; }
-static inline bool dtype_is_complex(int row) { return row >= ROW_complex64 && row < NTYPES; }
 
 /* Return the row of a type number of NumPy, or -1. */
 int dtype_row(int type_number);

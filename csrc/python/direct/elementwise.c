@@ -161,7 +161,7 @@ static bool cast_array(struct operation *operation, int number)
 static bool is_real_arithmetic(const struct operation *operation)
 {
     return signature_is_arithmetic(operation->op) &&
-           !dtype_is_complex(operation->signature->out[0]);
+           !mx_dtype_is_complex(operation->signature->out[0]);
 }
 
 /* Bring an input into the dtype of the loop and the shape of the result. */

@@ -403,10 +403,10 @@ static int call_transpose(PyObject *const *args, size_t n, PyObject **result)
 static int call_part(PyObject *a, bool is_imaginary, PyObject **result)
 {
     int row = is_array(a) ? recycle_row(PyArray_DESCR(np_array_of(a))) : -1;
-    if (row >= 0 && !dtype_is_complex(row) && !is_imaginary)
+    if (row >= 0 && !mx_dtype_is_complex(row) && !is_imaginary)
         return answer(Py_NewRef(a), result);
     PyArrayObject *np_array = row < 0 ? NULL : queue_ready(a);
-    if (row < 0 || !dtype_is_complex(row) || PyArray_NDIM(np_array) > MOST_NDIM ||
+    if (row < 0 || !mx_dtype_is_complex(row) || PyArray_NDIM(np_array) > MOST_NDIM ||
         !recycle_is_plain(np_array))
         return 0;
     int part = row == ROW_complex64 ? ROW_float32 : ROW_float64;
@@ -565,7 +565,8 @@ static void reduce_rows(const struct matrix_reduction *m, char *to)
 {
     static const _Alignas(16) char zero[16];
     npy_intp itemsize = m->itemsize, stride = m->n_columns * itemsize;
-    if (m->kernels && m->kernels->reduce && (m->row >= ROW_float16 || stride <= MX_SHORT_ROW)) {
+    if (m->kernels && m->kernels->reduce &&
+        (mx_dtype_is_inexact(m->row) || stride <= MX_SHORT_ROW)) {
         m->kernels->reduce(m->data, stride, m->n_rows, m->n_columns, zero, to, itemsize);
         return;
     }
@@ -639,7 +640,7 @@ static int reduce_array(int op, PyObject *const *args, size_t n, PyObject **resu
 static int sums_as(const PyArrayObject *np_array)
 {
     int row = recycle_row(PyArray_DESCR(np_array));
-    return row == ROW_int64 || row == ROW_uint64 || row >= ROW_float16 ? row : -1;
+    return row == ROW_int64 || row == ROW_uint64 || mx_dtype_is_inexact(row) ? row : -1;
 }
 
 static bool is_bool(PyObject *const *args, size_t n)
@@ -1213,7 +1214,7 @@ static int call_dot(PyObject *const *args, size_t n, PyObject **result)
     if (PyArray_NDIM(x) == 2)
         return products_dot(args[0], args[1], result);
     int row = recycle_row(PyArray_DESCR(x));
-    if (row < ROW_float32 || PyArray_DESCR(x) != PyArray_DESCR(y) || !is_blas_vector(x) ||
+    if (!mx_dtype_is_blas(row) || PyArray_DESCR(x) != PyArray_DESCR(y) || !is_blas_vector(x) ||
         !is_blas_vector(y) || PyArray_DIM(x, 0) != PyArray_DIM(y, 0))
         return 0;
     mx_conditions_clear();
@@ -1228,7 +1229,7 @@ static int call_vdot(PyObject *const *args, size_t n, PyObject **result)
 {
     bool is_plain = n == 2 && is_small_contiguous(args[0]) && is_small_contiguous(args[1]) &&
                     PyArray_NDIM(np_array_of(args[0])) == 1 &&
-                    !dtype_is_complex(recycle_row(PyArray_DESCR(np_array_of(args[0]))));
+                    !mx_dtype_is_complex(recycle_row(PyArray_DESCR(np_array_of(args[0]))));
     return is_plain ? call_dot(args, n, result) : 0;
 }
 
@@ -1265,7 +1266,7 @@ static int call_astype(PyObject *const *args, size_t n, PyObject **result)
     Py_XDECREF((PyObject *)dtype);
     PyErr_Clear();
     mx_loop_function cast =
-        to < 0 || dtype_is_complex(from) ? NULL : core->mx_cast_loop(from, to);
+        to < 0 || mx_dtype_is_complex(from) ? NULL : core->mx_cast_loop(from, to);
     if (from == to && to >= 0)
         return call_copy(args, 1, result);
     if (!cast || !(*result = new_like(args[0], to)))

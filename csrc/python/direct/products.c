@@ -67,9 +67,9 @@ static int multiply_into_pool(PyObject *function, PyObject *a, PyObject *b, PyOb
 {
     PyArrayObject *x = queue_ready(a), *y = queue_ready(b);
     int row = recycle_row(PyArray_DESCR(x));
-    if (row < ROW_float32 || PyArray_DESCR(x) != PyArray_DESCR(y) || PyArray_NDIM(x) != 2 ||
-        PyArray_NDIM(y) != 2 || PyArray_DIM(x, 1) != PyArray_DIM(y, 0) || array_size(x) == 0 ||
-        array_size(y) == 0)
+    if (!mx_dtype_is_blas(row) || PyArray_DESCR(x) != PyArray_DESCR(y) ||
+        PyArray_NDIM(x) != 2 || PyArray_NDIM(y) != 2 ||
+        PyArray_DIM(x, 1) != PyArray_DIM(y, 0) || array_size(x) == 0 || array_size(y) == 0)
         return 0;
     npy_intp shape[] = {PyArray_DIM(x, 0), PyArray_DIM(y, 1)};
     if (shape[0] * shape[1] * dtype_itemsizes[row] <= RECYCLED_BYTES)
@@ -101,7 +101,7 @@ int products_matmul(PyObject *a, PyObject *b, PyObject **result)
         PyArray_DESCR(np_array_of(a)) != PyArray_DESCR(np_array_of(b)))
         return 0;
     int row = recycle_row(PyArray_DESCR(np_array_of(a)));
-    if (row < ROW_float32 || !read_matrix(a, true, &x) || !read_matrix(b, false, &y) ||
+    if (!mx_dtype_is_blas(row) || !read_matrix(a, true, &x) || !read_matrix(b, false, &y) ||
         x.columns != y.rows)
         return 0;
     if (x.rows * y.columns * dtype_itemsizes[row] > RECYCLED_BYTES)

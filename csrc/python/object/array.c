@@ -382,9 +382,9 @@ static int power_row(PyObject *a, PyObject *b)
         return MX_OP_square;
     if (row == ROW_bfloat16)
         return MX_OP_power;
-    if (is_integer && exponent == -1.0 && row >= ROW_float16)
+    if (is_integer && exponent == -1.0 && mx_dtype_is_inexact(row))
         return MX_OP_reciprocal;
-    return exponent == 0.5 && row >= ROW_float16 ? MX_OP_sqrt : MX_OP_power;
+    return exponent == 0.5 && mx_dtype_is_inexact(row) ? MX_OP_sqrt : MX_OP_power;
 }
 
 static int record_power(PyObject *a, PyObject *b, PyObject *out, PyObject **result)

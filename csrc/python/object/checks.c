@@ -610,7 +610,7 @@ static bool array_may_have_nan(PyArrayObject *a)
 {
     int row = recycle_row(PyArray_DESCR(a));
     npy_intp size = PyArray_NBYTES(a);
-    if (size == 0 || (row >= 0 && row < ROW_float16))
+    if (size == 0 || (row >= 0 && !mx_dtype_is_inexact(row)))
         return false;
     if (row < 0 || is_one_run(a))
         return scan(row, PyArray_BYTES(a), PyArray_SIZE(a));

@@ -18,7 +18,7 @@ int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
     if (!shape_takes(&shape, &from) || !record_can_write(&to, &shape) ||
         shape_size(&shape) == 0 || shape.ndim == 0)
         return 0;
-    if (dtype_is_complex(source_own_row(&from)) && !dtype_is_complex(to.code))
+    if (mx_dtype_is_complex(source_own_row(&from)) && !mx_dtype_is_complex(to.code))
         return 0; /* NumPy warns that imaginary parts are discarded, or raises an error */
     int fpe_mask = errstate_mask();
     if (fpe_mask < 0)

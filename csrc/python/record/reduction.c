@@ -45,7 +45,7 @@ static int read_reduction(struct reduction *r, int op, PyObject *a, int type_num
     if (!is_array(a) || !source_read(a, &r->input))
         return 0;
     r->row = r->result = dtype_row(type_number);
-    if (r->row < 0 || (dtype_is_complex(r->input.code) && !dtype_is_complex(r->row)))
+    if (r->row < 0 || (mx_dtype_is_complex(r->input.code) && !mx_dtype_is_complex(r->row)))
         return 0;
     const struct signature *signature = signature_between(op, r->row);
     if (!signature)
@@ -88,7 +88,7 @@ static bool is_ordered(const struct reduction *r, enum mx_kind kind)
 {
     return kind == MX_REDUCE && (r->op == MX_OP_add || r->op == MX_OP_multiply) &&
            !settings_are_fast() &&
-           (dtype_is_complex(r->row) || r->row == ROW_float16 || r->row == ROW_float32 ||
+           (mx_dtype_is_complex(r->row) || r->row == ROW_float16 || r->row == ROW_float32 ||
             r->row == ROW_float64);
 }
 
@@ -129,8 +129,8 @@ static bool has_numpys_order(const struct reduction *r)
         return true;
     if (is_large(r))
         return false;
-    bool is_exact =
-        r->input.code < ROW_float16 && (r->row == ROW_float64 || r->row == ROW_complex128);
+    bool is_exact = !mx_dtype_is_inexact(r->input.code) &&
+                    (r->row == ROW_float64 || r->row == ROW_complex128);
     if (r->input.code != r->row && !is_exact)
         return true; /* NumPy casts some elements at a time */
     return order_of(r, r->row) == MX_ANY_ORDER;
@@ -286,7 +286,7 @@ static bool is_for_numpy(const struct reduction *r, PyObject *to)
     if (r->row == ROW_float32 || r->row == ROW_float64)
         return false;
     int n_threads = settings_use_gpu() ? MX_MAX_THREADS : core->mx_thread_pool_size();
-    bool is_product = r->op == MX_OP_multiply && dtype_is_complex(r->row);
+    bool is_product = r->op == MX_OP_multiply && mx_dtype_is_complex(r->row);
     if ((to != Py_None && n_threads <= FEW_THREADS) || (is_product && n_threads == 1))
         return true;
     return !queue_writes(r->input.array) && !is_large(r);

@@ -51,8 +51,8 @@ static PyObject *resolve(PyObject *ufunc, const int *codes, int nin, int nout)
  * an exponent is negative, and the complex expm1, whose results at infinity would differ. */
 static bool is_special(int op, const struct signature *signature)
 {
-    return (op == MX_OP_power && signature->in[0] < ROW_float16) ||
-           (op == MX_OP_expm1 && dtype_is_complex(signature->in[0]));
+    return (op == MX_OP_power && !mx_dtype_is_inexact(signature->in[0])) ||
+           (op == MX_OP_expm1 && mx_dtype_is_complex(signature->in[0]));
 }
 
 /* Find the loop that ml_dtypes registered with a ufunc for bfloat16.  These loops call C++
@@ -282,6 +282,6 @@ bool signature_asks_iterator(const struct signature *signature, int op, npy_intp
 {
     int row = signature->out[0];
     bool is_product = op == MX_OP_square || op == MX_OP_multiply;
-    return size == 1 && row >= ROW_float16 &&
-           (dtype_is_complex(row) ? is_product : !signature_is_arithmetic(op));
+    return size == 1 && mx_dtype_is_inexact(row) &&
+           (mx_dtype_is_complex(row) ? is_product : !signature_is_arithmetic(op));
 }

@@ -79,7 +79,7 @@ static bool source_pack(PyObject *number, int row, char *value)
  * raise its error, which handles signals. */
 static bool is_in_range(PyObject *number, int row)
 {
-    int overflow, bits = 8 * dtype_itemsizes[row], is_unsigned = row >= ROW_uint8;
+    int overflow, bits = 8 * dtype_itemsizes[row], is_unsigned = mx_dtype_kind(row) == 'u';
     long long x = PyLong_AsLongLongAndOverflow(number, &overflow);
     if (overflow > 0 && row == ROW_uint64) {
         bool fits =
@@ -110,7 +110,7 @@ static bool pack_number(PyObject *number, int row, char *value)
             return false;
     }
     if ((PyComplex_CheckExact(number) && row != ROW_complex128) ||
-        (PyLong_CheckExact(number) && dtype_is_integer(row) && !is_in_range(number, row)))
+        (PyLong_CheckExact(number) && mx_dtype_is_integer(row) && !is_in_range(number, row)))
         return false;
     return source_pack(number, row, value);
 }
@@ -146,12 +146,12 @@ bool source_value(const struct source *source, int row, char *value)
 bool source_fits(const struct source *scalar, int row)
 {
     char value[16];
-    if (dtype_is_complex(source_own_row(scalar)) && !dtype_is_complex(row))
+    if (mx_dtype_is_complex(source_own_row(scalar)) && !mx_dtype_is_complex(row))
         return false;
     if (scalar->code < NTYPES && scalar->code != row &&
         !dtype_can_cast(scalar->code, row, NPY_SAFE_CASTING))
         return false;
-    if (scalar->code == WEAK_FLOAT && row < ROW_float16)
+    if (scalar->code == WEAK_FLOAT && !mx_dtype_is_inexact(row))
         return false;
     return source_value(scalar, row, value);
 }
