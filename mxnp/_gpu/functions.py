@@ -67,6 +67,11 @@ def launch(
     )
 
 
+def order_axes(a: Any, places: list[int]) -> Any:
+    """Return an array with its axes in an order: itself if they are, or a view."""
+    return a if places == sorted(places) else a.transpose(places)
+
+
 def empty(size: int | tuple[int, ...], dtype: str) -> Any:
     """
     Return uninitialized memory of the device, or raise NumPy's MemoryError.

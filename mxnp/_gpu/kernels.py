@@ -60,7 +60,7 @@ class Launch(Protocol):
 class Empty(Protocol):
     """Return uninitialized memory of `size` elements of `dtype`."""
 
-    def __call__(self, size: int, dtype: str) -> Array:
+    def __call__(self, size: int | tuple[int, ...], dtype: str) -> Array:
         """Return memory."""
 
 
@@ -556,16 +556,18 @@ def matmul(
     shape: tuple[int, int, int],
     dtype: str,
     layouts: tuple[Layout, Layout] | None = None,
+    out: int | tuple[int, ...] | None = None,
 ) -> Array:
     """Return the products of matrices a (batch, m, k) and b (batch, k, n).
 
-    The shape is (m, k, n). By default both have contiguous matrices. m, k, n and the
-    lengths of rows must be less than 2**26.
+    The shape is (m, k, n), and that of the result is `out`, by default one row. By
+    default both have contiguous matrices. m, k, n and the lengths of rows must be less
+    than 2**26.
     """
     m, k, n = shape
     of_a, of_b = layouts or (Layout(m * k, k, False), Layout(k * n, n, False))
     assert max(m, k, n, of_a.row, of_b.row) < ROW_LIMIT, shape
-    result = empty(batch * m * n, dtype)
+    result = empty(batch * m * n if out is None else out, dtype)
     if batch * m * n > 0:
         if k == 0:  # all sums are empty; the kernel needs memory to bind
             a = b = empty(1, dtype)

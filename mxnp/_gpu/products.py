@@ -14,7 +14,7 @@ from mxnp._engine import core
 from mxnp._engine.devices import GPU, devices
 
 from . import kernels
-from .functions import can_hold, empty, is_for_device, launch
+from .functions import can_hold, empty, is_for_device, launch, order_axes
 
 # More runs on a GPU with its own memory: its arrays would be copied to the processor.
 _OWN_MEMORY = core.gpu_has_own_memory()
@@ -63,8 +63,12 @@ def _prepare(a: Any) -> tuple[Any, kernels.Layout]:
     return a, layout
 
 
-def _multiply(a: Any, b: Any) -> Any:
-    """Return the products of two arrays of matrices, or NotImplemented."""
+def _multiply(a: Any, b: Any, shape: tuple[int, ...] | None = None) -> Any:
+    """
+    Return the products of two arrays of matrices, or NotImplemented.
+
+    They own their memory, so they get the shape that the caller's result has.
+    """
     (m, k), (other, n), dtype = a.shape[-2:], b.shape[-2:], a.dtype.name
     batch = max(a.shape[:-2], b.shape[:-2], key=len)
     if k != other:
@@ -75,16 +79,18 @@ def _multiply(a: Any, b: Any) -> Any:
     count = math.prod(batch)
     if count * m * n * k < _FEW_PRODUCTS.get(dtype, _FEW_OTHER_PRODUCTS):
         return NotImplemented
+    shape = (*batch, m, n) if shape is None else shape
     if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous:
-        flat = _multiply(a.reshape(-1, k), b)
-        return flat if flat is NotImplemented else flat.reshape(*batch, m, n)
+        return _multiply(a.reshape(-1, k), b, shape)
     (a, of_a), (b, of_b) = _prepare(a), _prepare(b)
     if max(m, k, n, of_a.row, of_b.row) >= kernels.ROW_LIMIT or not can_hold(
         count * m * n
     ):
         return NotImplemented
-    flat = kernels.matmul(launch, empty, a, b, count, (m, k, n), dtype, (of_a, of_b))
-    return flat.reshape(*batch, m, n)
+    layouts = of_a, of_b
+    return kernels.matmul(
+        launch, empty, a, b, count, (m, k, n), dtype, layouts, out=shape
+    )
 
 
 def _are_multiplied(a: Any, b: Any, dtypes: set[str]) -> bool:
@@ -107,10 +113,9 @@ def _matmul(a: Any, b: Any, /) -> Any:
         return NotImplemented
     if a.ndim == b.ndim:
         return _sum_products(a, b) if a.dtype.name in _SUMMED else NotImplemented
-    found = _multiply(a if a.ndim > 1 else a[None], b if b.ndim > 1 else b[:, None])
-    if found is NotImplemented:
-        return found
-    return found[..., 0, :] if a.ndim == 1 else found[..., 0]
+    if a.ndim == 1:
+        return _multiply(a[None], b, (*b.shape[:-2], b.shape[-1]))
+    return _multiply(a, b[:, None], a.shape[:-1])
 
 
 def _dot(a: Any, b: Any) -> Any:
@@ -160,7 +165,7 @@ def _contract(
             return views[0].transpose(into) * views[1].transpose(into)
         axes = tuple(range(len(kept), len(order)))
         found = _sum_products(views[0], views[1], axes)
-        return found.transpose(into) if into else found
+        return order_axes(found, into) if into else found
     sizes = dict(zip([*of_a, *of_b], [*a.shape, *b.shape], strict=True))
     shape = [
         [math.prod(sizes[each] for each in part)] for part in (left, summed, right)
@@ -171,12 +176,11 @@ def _contract(
     order_b = [of_b.index(label) for label in [*kept, *summed, *right]]
     flat_a = a.transpose(order_a).reshape(*outer, *shape[0], *shape[1])
     flat_b = b.transpose(order_b).reshape(*outer, *shape[1], *shape[2])
-    found = _multiply(flat_a, flat_b)
+    order = [*kept, *left, *right]
+    found = _multiply(flat_a, flat_b, tuple(sizes[label] for label in order))
     if found is NotImplemented:
         return found
-    order = [*kept, *left, *right]
-    found = found.reshape([sizes[label] for label in order])
-    return found.transpose([order.index(label) for label in result])
+    return order_axes(found, [order.index(label) for label in result])
 
 
 def _axes_of(axes: Any, ndims: tuple[int, int]) -> tuple[list[int], list[int]] | None:
@@ -269,7 +273,7 @@ def _sum_and_transpose(a: Any, labels: str, result: str) -> Any:
     with numpy.errstate(all="ignore"):
         total = a.sum(axes)
     left = [label for label in labels if label in result]
-    return total.transpose([left.index(label) for label in result]) if left else total
+    return order_axes(total, [left.index(label) for label in result]) if left else total
 
 
 if GPU in devices():

@@ -26,6 +26,7 @@ from .functions import (
     is_for_device,
     launch,
     make_contiguous,
+    order_axes,
 )
 
 _TYPES = core.gpu().types
@@ -51,8 +52,14 @@ def _resize(a: Any, axis: int, n: int) -> Any:
     return larger
 
 
-def _transform(a: Any, axis: int, kind: int, n: int, n_out: int) -> Any:
-    """Return transforms along the first or the last axis, in memory of the device."""
+def _transform(
+    a: Any, axis: int, kind: int, n: int, n_out: int, shape: tuple[int, ...]
+) -> Any:
+    """
+    Return transforms along the first or the last axis, in memory of the device.
+
+    The shape is that of the result.
+    """
     result_type = {_FROM_REAL: _COMPLEX, _TO_REAL: _REAL}.get(kind, {})
     dtype = result_type.get(a.dtype.name, a.dtype.name)
     n_in, count = a.shape[axis], a.size // a.shape[axis]
@@ -62,11 +69,11 @@ def _transform(a: Any, axis: int, kind: int, n: int, n_out: int) -> Any:
     scratch = core.prepare_call(core.TRANSFORM, numbers)
     if scratch is None:
         raise NotTakenError
-    out = empty(count * n_out, dtype)
+    out = empty(shape, dtype)
     work = empty(max(scratch, 1), "uint8")
     buffers = [(a, kind == _TO_REAL), (work, True), (out, True)]
     launch("", "mx_transform", buffers, numbers, (1, 1, 1), (1, 1, 1), True)
-    return out.reshape(*a.shape[:axis], n_out, *a.shape[axis + 1 :])
+    return out
 
 
 def _factor(n: int, norm: Any, dtype: Any) -> Any:
@@ -117,7 +124,7 @@ def _raw_fft(
     result = _transform_along(lines, order.index(axis % a.ndim), kind, n)
     if factor is not None:
         result *= factor
-    return result.transpose([order.index(i) for i in range(a.ndim)])
+    return order_axes(result, [order.index(i) for i in range(a.ndim)])
 
 
 def _transform_along(a: Any, axis: int, kind: int, n: int) -> Any:
@@ -129,17 +136,16 @@ def _transform_along(a: Any, axis: int, kind: int, n: int) -> Any:
     if inside and math.prod(a.shape[:axis]) > 1:
         turned = _transform_along(a.swapaxes(axis, -1), a.ndim - 1, kind, n)
         return turned.swapaxes(axis, -1).copy()
-    shape = a.shape
+    is_first = math.prod(a.shape[:axis]) == 1 and a.size != n_in
+    shape = (*a.shape[:axis], n_out, *a.shape[axis + 1 :])
     if kind == _TO_REAL:  # it is overwritten, and NumPy ignores these imaginary parts
         if a.size < _bridge.get_threshold():  # the copy would not be memory of the pool
             raise NotTakenError
         a = a.copy()
         for place in [0] if n % 2 else [0, n // 2]:
             a.imag[(slice(None),) * axis + (slice(place, place + 1),)] = 0
-    is_first = math.prod(shape[:axis]) == 1 and a.size != n_in
     flat = make_contiguous(a).reshape((n_in, -1) if is_first else (-1, n_in))
-    result = _transform(flat, 0 if is_first else 1, kind, n, n_out)
-    return result.reshape(*shape[:axis], n_out, *shape[axis + 1 :])
+    return _transform(flat, 0 if is_first else 1, kind, n, n_out, shape)
 
 
 # -- NumPy's functions ----------------------------------------------------------------

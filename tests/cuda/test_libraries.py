@@ -55,6 +55,8 @@ def check(
     before = library.cuda_standin_count(name.encode())
     result = compute(np, *ours)
     assert (type(result) is np.ndarray) == (type(expected) is numpy.ndarray)
+    is_view = type(result) is np.ndarray and not result.flags.owndata
+    assert not (is_view and expected.flags.owndata and expected.flags.c_contiguous)
     result = numpy.asarray(result)
     assert library.cuda_standin_count(name.encode()) == before + calls
     eps = numpy.finfo(expected.dtype).eps

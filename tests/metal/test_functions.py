@@ -359,6 +359,7 @@ def test_products(dtype: str, left: Any, right: Any) -> None:
         ours = product(mxnp.array(a), mxnp.array(b))
         assert dispatches() > before
         numpy.testing.assert_array_equal(ours, a @ b)
+        assert ours.flags.owndata
     turned = mxnp.array(numpy.ascontiguousarray(b.swapaxes(-1, -2))).swapaxes(-1, -2)
     numpy.testing.assert_array_equal(mxnp.array(a) @ turned, a @ b)
 
