@@ -81,6 +81,8 @@ def _linspace(
         numbers = _bridge.cast(numbers, wanted.num, True)
     if numbers is NotImplemented:
         return NotImplemented
+    if wanted == _DOUBLE:
+        numbers = numbers.reshape(-1)  # Without a cast, NumPy's result is a view.
     return (numbers, step) if retstep else numbers
 
 

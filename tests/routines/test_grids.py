@@ -122,7 +122,8 @@ def found(call: Callable[[Any], Any], np: Any) -> Any:
             return type(error), str(error)
         arrays = result if isinstance(result, tuple | list) else [result]
         described = [
-            (a.dtype, a.shape, a.strides, numpy.asarray(a).tobytes()) for a in arrays
+            (a.dtype, a.shape, a.strides, a.flags.owndata, numpy.asarray(a).tobytes())
+            for a in arrays
         ]
     texts = sorted({str(each.message) for each in caught})
     return type(result) if len(arrays) > 1 else None, described, texts
