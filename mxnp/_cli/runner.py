@@ -70,7 +70,9 @@ def _replace_imported(
     """Return the result of `__import__`, which found a module and called this."""
     if get_rules() is None or not _is_numpy_module(found):
         return found
-    importer = sys._getframe(1)
+    importer = sys._getframe().f_back
+    if importer is None:  # C code imports it, which no function of Python has called
+        return found
     own = globals is None or globals is importer.f_globals
     names = importer.f_globals if globals is None else globals
     if not belongs_to_program(names, importer.f_code.co_filename if own else ""):
@@ -96,8 +98,10 @@ def _replace_import_module(
     """Return the result of `importlib.import_module`, which calls this."""
     if get_rules() is None or not _is_numpy_module(found):
         return found
-    importer = sys._getframe(1)
-    if not belongs_to_program(importer.f_globals, importer.f_code.co_filename):
+    importer = sys._getframe().f_back
+    if importer is None or not belongs_to_program(
+        importer.f_globals, importer.f_code.co_filename
+    ):
         return found
     return _counterpart(found)
 

@@ -68,6 +68,23 @@ SCRIPTS = {
         a = np.arange(6.0).reshape(2, 3)
         print(a, a.T @ a, np.linalg.norm(a), repr(a[0]), sep="\\n")
         """,
+    "an array as the status": """
+        import sys
+        import numpy as np
+        sys.exit([np.arange(3), "over"])
+        """,
+    "calls without a frame": """
+        import _thread, atexit, queue
+        import numpy as np
+        found = queue.Queue()
+        _thread.start_new_thread(found.put, (0,))
+        for text in (repr, str, np.array_repr):
+            # The iterator calls the function, and the thread runs nothing but C.
+            texts = map(text, [np.arange(3)])
+            _thread.start_new_thread(map(found.put, texts).__next__, ())
+        print(sorted(str(found.get(timeout=30)) for _ in range(4)))
+        atexit.register(print, np.arange(3), np.float64(1))
+        """,
     "names of __main__": """
         import sys
         print([name for name in globals()])
