@@ -83,6 +83,9 @@ SCRIPTS = {
             texts = map(text, [np.arange(3)])
             _thread.start_new_thread(map(found.put, texts).__next__, ())
         print(sorted(str(found.get(timeout=30)) for _ in range(4)))
+        roots = map(np.sqrt, [-np.ones(100_000)])  # the warning has no line
+        _thread.start_new_thread(map(found.put, roots).__next__, ())
+        print(found.get(timeout=30)[0])
         atexit.register(print, np.arange(3), np.float64(1))
         """,
     "names of __main__": """

@@ -2,6 +2,7 @@
 #include "python/profile/call_site.h"
 #include "python/base/state.h"
 #include <dlfcn.h>
+#include <limits.h>
 
 struct call_site {
     PyObject *code, *globals; /* of the frame, or NULL if there was none */
@@ -227,7 +228,7 @@ int call_site_conditions(const struct call_site *site, int met, const char **nam
 int call_site_warn(const struct call_site *site, const char *text)
 {
     if (!site->code)
-        return PyErr_WarnEx(PyExc_RuntimeWarning, text, 1);
+        return PyErr_WarnEx(PyExc_RuntimeWarning, text, INT_MAX); /* names no frame */
     PyObject *file = PyObject_GetAttrString(site->code, "co_filename");
     PyObject *file_bytes = file ? PyUnicode_EncodeFSDefault(file) : NULL;
     PyObject *module = PyDict_GetItemString(site->globals, "__name__");
