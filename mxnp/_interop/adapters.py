@@ -241,6 +241,11 @@ def _adapt_scipy_spectra(spectral: Any) -> None:
         csd.__module__ = spectral.__name__  # pickles name it
 
 
+def _adapt_sympy(sympify: Any) -> None:
+    """Make operators of sympy, which asks for NumPy's module, refuse mxnp arrays."""
+    _pass_numpy_arrays(sympify, "_is_numpy_instance")
+
+
 def _adapt_torch(collate: Any) -> None:
     """Convert mxnp arrays in a DataLoader without batches. It compares class names."""
     _pass_numpy_arrays(collate, "default_convert")
@@ -327,6 +332,7 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "scipy._lib._array_api": _adapt_scipy_namespaces,
     "scipy._lib._array_api_override": _adapt_scipy_namespaces,
     "scipy.signal._spectral_py": _adapt_scipy_spectra,
+    "sympy.core.sympify": _adapt_sympy,
     "threadpoolctl": _adapt_threadpoolctl,
     "torch._weights_only_unpickler": _adapt_torch_pickles,
     "torch.utils.data._utils.collate": _adapt_torch,

@@ -36,6 +36,13 @@ def numbers(small):
     )
 
 
+def operators(small):
+    """Operators of sympy, which refuses arrays on its right and leaves them to NumPy."""
+    few = small[:3]
+    results = _x + few, _x - few, _x * few, (_x + 1) / (few + 2), _x == few
+    return [[str(v) for v in np.asarray(each).ravel()] for each in results]
+
+
 def scipy_functions(x):
     return sympy.lambdify(_x, sympy.erf(_x), "scipy")(x), sympy.lambdify(
         _x, sympy.gamma(_x), ["scipy", "numpy"]
