@@ -18,7 +18,7 @@ from .tables import ROOT, Fault
 
 LIMIT = 600  # seconds for a test; the slowest takes about 60
 NOT_COPIED = (".*", "build", "__pycache__", "*.so", "*.egg-info", "_build")
-MODULES = ("_bridge", "_core", "_import")
+MODULES = ("_bridge", "_core")
 
 
 class BuildError(Exception):
