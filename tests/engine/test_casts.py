@@ -105,3 +105,20 @@ def test_compiled_kernels_use_the_instructions_of_the_table(
     scalar._cast(block, Value("%x", source), target)
     (used,) = re.findall(r"fptosi\.v4i(\d+)", "".join(block.lines))
     assert f"int{used}" == by
+
+
+@pytest.mark.skipif(ON_GPU, reason="tests/metal/test_casts.py has the GPU's casts")
+@pytest.mark.parametrize("target", [row.name for row in core.dtypes()])
+def test_casts_of_every_bfloat16(target: str) -> None:
+    """Versions of ml_dtypes differ in the values, and NumPy's are right for each."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    every = numpy.arange(2**16, dtype="u2").view(ml_dtypes.bfloat16)
+    threshold = _bridge.set_threshold(0)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = every.astype(target)
+            found = numpy.asarray(mxnp.array(every).astype(target))
+        assert found.tobytes() == expected.tobytes()
+    finally:
+        _bridge.set_threshold(threshold)

@@ -29,13 +29,16 @@ static bool has_attribute(PyObject *type, const char *name, const char *value)
 }
 
 /* Check whether NumPy assigned the number to the bfloat16 of ml_dtypes.  mxnp does not import
- * ml_dtypes for this; the array of this dtype shows that it is imported. */
+ * ml_dtypes for this; the array of this dtype shows that it is imported.  From version 0.7 on,
+ * it has a class of dtypes of its own, whose casts have other values, and whose loops a ufunc
+ * does not show.  NumPy computes these. */
 static bool is_bfloat16(int type_number)
 {
     PyArray_Descr *dtype = PyArray_DescrFromType(type_number);
     PyObject *type = dtype ? (PyObject *)dtype->typeobj : NULL;
     bool is_it = type && has_attribute(type, "__name__", "bfloat16") &&
-                 has_attribute(type, "__module__", "ml_dtypes");
+                 has_attribute(type, "__module__", "ml_dtypes") &&
+                 has_attribute((PyObject *)Py_TYPE((PyObject *)dtype), "__module__", "numpy");
     Py_XDECREF((PyObject *)dtype);
     PyErr_Clear();
     return is_it;
