@@ -188,6 +188,19 @@ print(visited.inner.call(x), *{each.__module__ for each in visited.seen})
     assert whole == ["mxnp.ndarray", "mxnp"]
 
 
+@pytest.mark.parametrize("store", ["setattr(model, ", "model.__setattr__("])
+def test_attribute_whose_name_is_only_a_string(script, store):
+    text = f"""
+import mxnp, visited
+model = visited.Model()
+{store}"x", mxnp.arange(5.0))
+visited.seen.clear()
+model.read()
+print(*{{each.__module__ for each in visited.seen}})
+"""
+    assert run(script(text)) == "numpy\n"
+
+
 def test_excluded_module(script, tmp_path):
     script("def kind(x):\n    return type(x).__module__\n", "part.py")
     text = "import numpy as np, part; print(part.kind(np.arange(5.0)))"
