@@ -203,3 +203,13 @@ def test_ranges() -> None:
             if length < 10_000:
                 expected = outcome(numpy, call, arguments)
                 assert_same(outcome(mxnp, call, arguments), expected, f"{arguments}")
+
+
+@pytest.mark.parametrize(
+    "text", ["x[2:2]", "x[3:1]", "x[9:]", "x[::-1, 4:2]", "x[1, 3:0]"]
+)
+def test_where_an_empty_view_begins(xp: types.ModuleType, text: str) -> Any:
+    x = xp.arange(20.0).reshape(4, 5)
+    view = eval(text, {"x": x})
+    begins, begin = (a.__array_interface__["data"][0] for a in (view, x))
+    return view, begins - begin

@@ -1060,11 +1060,14 @@ IN_SWAPPED = [
     "g(a) ** 2.0", "g(a) ** 3", "g(a) < 1", "np.add(g(a), 1)", "np.negative(g(a))",
     "(g(a) + 1) * 2", "[z := g(a), z + 1][1]", "g(a)[:] + 1", "g(a) + b.tolist()",
     "g(a) * OwnFloat(2.5)", "OwnFloat(2.5) * g(a)", "g(a) + 2**63", "g(a) + 2**70", "g(a) + (-(2**70))", "(g(a) * 1) ** 2 + 1", "g(a) @ b",
+    "g(n) + b", "g(n) * b", "b + g(n)",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("more", [-1, 0])
-@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype", ["int32", "int64", "float32", "float64", "complex128"]
+)
 @pytest.mark.parametrize("text", IN_SWAPPED)
 def test_results_in_another_byte_order(
     xp: Library, text: str, dtype: str, more: int
@@ -1073,6 +1076,7 @@ def test_results_in_another_byte_order(
     n = MIN_ELIDED_BYTES // numpy.dtype(dtype).itemsize + more
     a, b = (numpy.arange(2 * n).reshape(2, n) % 5 + 1).astype(dtype)
     names = {"np": xp, "a": xp.array(a), "b": xp.array(b), "OwnFloat": OwnFloat}
+    names["n"] = a  # of NumPy
     swapped = numpy.dtype(dtype).newbyteorder()
     try:
         return eval(text, names | {"g": lambda x: x.astype(swapped)})
