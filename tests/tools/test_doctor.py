@@ -1493,6 +1493,7 @@ def test_function_of_rows_has_an_axis(written, expected, conditions, tmp_path):
         "lambda r: -1 < r.max() < 1",
         "lambda r: math.sqrt(r.var())",
         "lambda r: r.sum() * x",
+        "lambda r: r.sum() ** 2",
         "lambda r: 3",
         "np.sort",
     ],

@@ -190,8 +190,9 @@ def test_the_schema_is_documented():
 @pytest.mark.slow
 def test_standard_output_and_files_with_a_colon(folder):
     program = write(folder, "import numpy as np\nnp.ones(3) + 1\n")
-    done = Run(folder, "--report=json:-", program)
-    assert json.loads(done.output)["total"]["calls"] == 2
+    for options in ["--report=json:-"], ["--report", "json", "-"]:
+        done = Run(folder, *options, program)
+        assert json.loads(done.output)["total"]["calls"] == 2
     done = Run(folder, "--report=json:a.json", "--report=html:a.html", program)
     assert (done.status, done.output, done.errors) == (0, "", "")
     assert json.loads((folder / "a.json").read_text(encoding="utf-8"))["rows"]

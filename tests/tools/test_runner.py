@@ -694,6 +694,12 @@ GIVES = {
         "mxnp numpy",
         ["--include", "scipy.linalg._basic"],
     ),
+    "to functions that array_api_compat calls": (
+        "from pack.array_api_compat import call\n"
+        "def name():\n    import numpy as np\n    return np.__name__\n"
+        "print(call(name))",
+        "mxnp",
+    ),
     "to array_api_compat in scipy": (
         "import scipy.special, sys; print('mxnp.ma' in sys.modules)",
         "False",
@@ -722,6 +728,7 @@ def test_import_gives(tmp_path, name):
             "pack/__init__.py": "",
             "pack/sub/__init__.py": "",
             "pack/sub/mod.py": "from numpy import fft\nimport numpy as np\n",
+            "pack/array_api_compat.py": "def call(function): return function()\n",
         },
     )
     args = [*(options[0] if options else []), "main.py"]
