@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 import warnings
 from typing import Any
@@ -35,6 +36,7 @@ numpy.add.reduce(x, where=m, initial=0, out=None)
 numpy.add(x, numpy.sin(x, out=None), where=m)
 numpy.add(x, numpy.sin(x, where=m), out=None)
 from_other(x, where=m, out=None)
+partial(numpy.sin, where=m)(numpy.sin(x, out=None))
 """.strip().splitlines()
 
 
@@ -48,6 +50,7 @@ def from_other(*args: Any, where: Any, out: Any) -> Any:
 def test_where_without_out(xp: Library, call: str, size: int) -> Any:
     x = xp.arange(float(size)) / size
     names = {"xp": xp, "numpy": numpy, "x": x, "m": x < 0.5, "from_other": from_other}
+    names["partial"] = functools.partial
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = eval(compile(f"\n{call}", "a program", "eval"), names)

@@ -622,10 +622,11 @@ def test_outputs_in_another_order(name: str, dtype: str, xp: Library) -> Any:
     for shape, axes in [((96, 24, 130), (2, 1, 0)), ((65, 70, 66), (1, 0, 2))]:
         x = xp.linspace(-1, 3, math.prod(shape)).reshape(shape).transpose(axes)
         x = x.astype(dtype)
-        for axis, order in itertools.product(range(3), "CF"):
-            kept = x.shape[:axis] + x.shape[axis + 1 :]
+        for axis, order, n in itertools.product(range(3), "CF", range(2)):
+            kept = x.shape[:axis] + (1,) * n + x.shape[axis + 1 :]
             out = xp.zeros(kept, x.dtype, order)
-            results.append(outcome(getattr(xp, name), x, axis, out=out))
+            function = getattr(xp, name)
+            results.append(outcome(function, x, axis, out=out, keepdims=bool(n)))
     return results
 
 
@@ -842,6 +843,7 @@ np.require(m.T, "f4", "C"), np.copyto(y, x), y, np.copyto(y, x, where=x > 0), np
 np.copyto(y, x.astype("D"))
 np.copyto(y, x[:5])
 np.ravel(m.T), m.T.ravel("K"), m.flatten("F"), m.T.reshape(-1), m.reshape(131, 130, order="F"), m.T.flatten()
+m.flatten("A"), m.flatten("K"), m.T.flatten("A"), m.T.flatten("K"), m.T.flatten("F")
 """
 
 

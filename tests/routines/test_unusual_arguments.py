@@ -737,6 +737,7 @@ def test_byte_order_and_owner_of_large_results(call: str) -> None:
         lambda np, x: x.round(-1),
         lambda np, x: np.select([x > 9], [x], 0),
         lambda np, x: np.select([x > 9], [2], x),
+        lambda np, x: np.select([x > 9], [2], 3),
         lambda np, x: np.select([x[0] > 9, x > 3], [x[:1], x]),
     ],
 )
