@@ -1023,6 +1023,13 @@ def attributes_of_several_kinds(np, p, x):
 
 
 @use
+def attribute_that_a_decorated_function_reads(np, p, x):
+    decorated = p.Decorated()
+    decorated.hidden = x
+    return decorated.read()
+
+
+@use
 def attributes_set_in_other_ways(np, p, x):
     model, other = p.Model(), p.Model()
     object.__setattr__(model, "x", x)
