@@ -1095,12 +1095,15 @@ NUMPYS = {
     "view": "n.T.copy().T",
     "temporary": "n.copy()",
     "swapped": "swapped",
+    "swapped temporary": "g(n)",
     "subclass": "n.view(numpy.matrix)",
 }
 
 
 @pytest.mark.parametrize("more", [-1, 0])
-@pytest.mark.parametrize("operator", ["+", "*", "&", "|", "^", "-", "/"])
+@pytest.mark.parametrize(
+    "operator", ["+", "*", "&", "|", "^", "-", "/", "//", "<<", ">>", "%"]
+)
 @pytest.mark.parametrize("x", ["x", "f(x)", "g(x)", "g(f(x))"])
 @pytest.mark.parametrize("left", NUMPYS.values(), ids=NUMPYS)
 def test_arrays_of_numpy_on_the_left(

@@ -6,8 +6,8 @@
  * array directly.  Operations without an mxnp array are passed on to NumPy's slot.
  *
  * NumPy's arrays do the same, and the ufunc does not show whether an operator is computed. Only
- * operators may write their result into a large operand on the right, see elide.h.  So the
- * slots of those that NumPy computes in this way are replaced too.
+ * operators may write their result into a large operand, see elide.h.  So the slots of those
+ * that NumPy computes in this way are replaced too.
  */
 #include "python/object/left_operators.h"
 
@@ -51,9 +51,11 @@
 enum { POWER = 5 };
 SCALARS(DEFINE_SCALAR)
 
-/* Operators of arrays whose result NumPy may write into the right operand.  A class that
- * derives from numpy.ndarray inherits their slots, and keeps its behaviour. */
-#define EXCHANGED(M) M(add, 0) M(multiply, 2) M(and, 13) M(xor, 14) M(or, 15)
+/* Operators of arrays whose result NumPy may write into an operand.  A class that derives from
+ * numpy.ndarray inherits their slots, and keeps its behaviour. */
+#define ELIDED(M) \
+    M(add, 0) M(subtract, 1) M(multiply, 2) M(lshift, 11) M(rshift, 12) ELIDED_TOO(M)
+#define ELIDED_TOO(M) M(and, 13) M(xor, 14) M(or, 15) M(floor_divide, 29) M(true_divide, 30)
 #define DEFINE_FOR_ARRAYS(name, number)                              \
     static binaryfunc numpys_##name;                                 \
     static PyObject *name##_arrays(PyObject *a, PyObject *b)         \
@@ -63,7 +65,7 @@ SCALARS(DEFINE_SCALAR)
                    ? ((binaryfunc)type->as_number[number])(a, b)     \
                    : numpys_##name(a, b);                            \
     }
-EXCHANGED(DEFINE_FOR_ARRAYS)
+ELIDED(DEFINE_FOR_ARRAYS)
 
 #define REPLACE(name, Scalar, number)                                               \
     if (slots[number] == PyType_GetSlot(&Py##Scalar##ArrType_Type, Py_nb_##name)) { \
@@ -94,6 +96,6 @@ void left_operators_load(void)
     if (layout_is_known()) {
         void **slots = ((struct type_struct *)np_array_type)->as_number;
         SCALARS(REPLACE_SCALAR)
-        EXCHANGED(REPLACE_FOR_ARRAYS)
+        ELIDED(REPLACE_FOR_ARRAYS)
     }
 }
