@@ -52,13 +52,13 @@ static bool are_operands(PyObject *const *args, Py_ssize_t n)
     return has_array && are;
 }
 
-/* Check whether nothing waits for the arrays, and whether results need not be arrays. */
+/* Check whether nothing waits for the arrays. */
 static bool are_ready(PyObject *const *args, Py_ssize_t n)
 {
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (is_array(args[i]) && (as_array(args[i])->is_standard || !queue_is_free(args[i])))
-            return false;
-    return true;
+    Py_ssize_t i = 0;
+    while (i < n && !(is_array(args[i]) && !queue_is_free(args[i])))
+        i++;
+    return i == n;
 }
 
 /* Call a ufunc for the program.  It finds mxnp arrays by NumPy's protocol, which takes several
