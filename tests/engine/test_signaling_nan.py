@@ -73,3 +73,11 @@ def test_small_arrays(xp: Library, call: str, dtype: str, threshold: int) -> Any
 @pytest.mark.parametrize("call", [call for call in CALLS if "np.nan" not in call])
 def test_large_arrays_of_float16(xp: Library, call: str) -> Any:
     return outcome(xp, call, "f2", LARGE)
+
+
+@pytest.mark.parametrize("call", ["np.heaviside(x, 0.5)", "np.heaviside(x, x)"])
+def test_quiet_nan_meets_no_condition(xp: Library, call: str) -> Any:
+    x = xp.resize(xp.array([0x7E00, 0xFE00, 0x7FFF, 0x3C00], "u2"), LARGE).view("f2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return eval(call, {"np": xp, "x": x}).dtype

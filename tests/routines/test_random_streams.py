@@ -271,6 +271,15 @@ def test_shuffles(kind: str, legacy: bool, has_half: bool, drawn: list[str]) -> 
     assert drawn.count("shuffle") == 7 * len(ROWS)
 
 
+@pytest.mark.parametrize("legacy", [False, True])
+def test_a_shuffle_draws_places_above_16_bits(legacy: bool, drawn: list[str]) -> None:
+    n = 2**17 + 3
+    pair = Pair("PCG64", legacy=legacy)
+    same(pair.ours.permutation(n), pair.theirs.permutation(n))
+    assert state_of(pair.ours) == state_of(pair.theirs)
+    assert drawn == ["shuffle"]
+
+
 @pytest.mark.parametrize("kind", GENERATORS)
 def test_choices_of_each_element_once(kind: str, drawn: list[str]) -> None:
     pair = Pair(kind)

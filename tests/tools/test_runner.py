@@ -20,7 +20,7 @@ from support.paths import python_path
 
 import mxnp
 from mxnp._engine import core, environment
-from mxnp._interop import owners
+from mxnp._interop import owners, program_files
 
 PLAIN = [sys.executable]
 STDLIB = sysconfig.get_path("stdlib")
@@ -1107,6 +1107,12 @@ print(program_files.is_in_package("/project/own.py"))
 print(program_files.editable_places.cache_info().currsize)
 """
     assert run(RUNNER, ["-c", code], tmp_path) == (0, "True\n0\nFalse\n1\n", "")
+
+
+def test_a_folder_beside_an_editable_package_is_not_in_it(monkeypatch):
+    monkeypatch.setattr(program_files, "editable_places", lambda: ("/project/tiny",))
+    assert program_files.editable_root("/project/tiny/a.py") == "/project/tiny"
+    assert program_files.editable_root("/project/tiny2/a.py") == ""
 
 
 def test_packages_in_a_folder_that_pip_was_given(tmp_path):
