@@ -1035,6 +1035,23 @@ IN_OPERAND = [
 
 
 @pytest.mark.parametrize("more", [-1, 0])
+@pytest.mark.parametrize(
+    "operator", ["+=", "-=", "*=", "//=", "%=", "&=", "|=", "^=", "<<=", ">>=", "**="]
+)
+@pytest.mark.parametrize("right", ["g(x)", "g(f(x))", "f(x)", "g(numpy.array(x))"])
+def test_in_place_beside_a_temporary_operand(
+    xp: Library, right: str, operator: str, more: int
+) -> Any:
+    """The array stays the same object, with its dtype and its order in memory."""
+    n = (numpy.arange(4 * (MIN_ELIDED_BYTES // 32 + more)).reshape(4, -1)) % 3 + 1
+    names = {"numpy": numpy, "x": xp.array(n), "a": xp.array(n)}
+    names |= {"f": lambda x: x.copy(order="F"), "g": lambda x: x.astype(">i8")}
+    before = names["a"]
+    exec(f"a {operator} {right}", names)
+    return before is names["a"], before.dtype.str, before.copy()
+
+
+@pytest.mark.parametrize("more", [-1, 0])
 @pytest.mark.parametrize("dtype", ["int64", "float64", "complex128"])
 @pytest.mark.parametrize("text", IN_OPERAND)
 def test_results_that_numpy_writes_into_an_operand(
@@ -1096,6 +1113,8 @@ NUMPYS = {
     "temporary": "n.copy()",
     "swapped": "swapped",
     "swapped temporary": "g(n)",
+    "temporary columns": "f(n)",
+    "swapped temporary columns": "g(f(n))",
     "subclass": "n.view(numpy.matrix)",
 }
 

@@ -190,11 +190,12 @@ static PyObject *in_byte_order_of(PyObject *operand, PyObject *result)
     return swapped;
 }
 
-/* Call the slot after prepare(). */
-static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b)
+/* Call the slot after prepare().  The result has the byte order of `into`, unless that is NULL.
+ */
+static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b,
+                           PyObject *into)
 {
     struct call_args call_args;
-    PyObject *into = elide_swapped(how->op, a, b);
     PyObject *x = operand(a), *y = operand(b);
     if (!x || !y || recursion_enter() < 0)
         return NULL;
@@ -257,7 +258,7 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
         return result;
     if (is_subclass(a) || is_subclass(b))
         how.slot = how.call;
-    return adopt_fresh(call_slot(&how, a, b));
+    return adopt_fresh(call_slot(&how, a, b, elide_swapped(how.op, a, b)));
 }
 
 /* An in-place operator returns the array itself if NumPy returns its NumPy array. */
@@ -281,7 +282,7 @@ static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
         return NULL;
     if (how.op != MX_NO_OP && elementwise_call_into(how.op, inputs, 2, a, &result) != 0)
         return after_write(result);
-    result = call_slot(&how, a, b);
+    result = call_slot(&how, a, b, NULL);
     /* Python would call this slot again as the one of sequences, and return NotImplemented. */
     if (result == Py_NotImplemented && how.op == MX_OP_add) {
         Py_DECREF(result);
@@ -325,6 +326,15 @@ static inline PyObject *as_operands(PyObject *a, PyObject *b, PyObject *result)
         RETURN_COUNTED(SPAN_OPERATION, #name, a, NULL,                                    \
                        as_operands(a, a, call_unary(MX_OP_##name, numpy_slots.name, a))); \
     }
+/* Write the result of an operator into an operand, an array of mxnp or NumPy. */
+static PyObject *call_into(binaryfunc inplace, PyObject *into, PyObject *other)
+{
+    PyObject *own = is_array(into) ? Py_NewRef(into) : wrapper_new(Py_NewRef(into));
+    PyObject *result = own ? inplace(own, other) : NULL;
+    Py_XDECREF(own);
+    return result;
+}
+
 #define OPERATOR(op, slot, call, reflected) \
     ((struct operation){op, numpy_slots.slot, call, "__" #reflected "__"})
 #define DEFINE_BINARY(name, Name, reflected, op)                                    \
@@ -339,7 +349,7 @@ static inline PyObject *as_operands(PyObject *a, PyObject *b, PyObject *result)
         struct operation how = OPERATOR(op, name, PyNumber_##Name, reflected);      \
         PyObject *into = elide_into(op, a, b);                                      \
         if (into)                                                                   \
-            return array_inplace_##name(into, into == a ? b : a);                   \
+            return call_into(array_inplace_##name, into, into == a ? b : a);        \
         RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b,                           \
                        as_operands(a, b, call_binary(how, a, b)));                  \
     }
@@ -355,8 +365,9 @@ static PyObject *call_divmod(PyObject *a, PyObject *b)
     if (is_for_queue(MX_OP_divmod, a, b))
         status = call_ufunc(NULL, MX_OP_divmod, inputs, 2, NULL, 2, results);
     if (status == 0)
-        return prepare_operands(a, b) < 0 ? NULL
-                                          : convert_adopt(call_slot(&how, a, b), &call_args, 1);
+        return prepare_operands(a, b) < 0
+                   ? NULL
+                   : convert_adopt(call_slot(&how, a, b, NULL), &call_args, 1);
     PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
     Py_XDECREF(results[0]);
     Py_XDECREF(results[1]);
@@ -431,7 +442,7 @@ static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
     if (elementwise_call(row, inputs, row == MX_OP_power ? 2 : 1, &result) != 0)
         return result;
     how.op = row;
-    return adopt_fresh(call_slot(&how, a, b));
+    return adopt_fresh(call_slot(&how, a, b, elide_swapped(how.op, a, b)));
 }
 
 static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
@@ -457,7 +468,7 @@ static PyObject *call_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
     int row = power_row(a, b);
     if (elementwise_call_into(row, inputs, row == MX_OP_power ? 2 : 1, a, &result) != 0)
         return after_write(result);
-    return keep_identity(a, call_slot(&how, a, b));
+    return keep_identity(a, call_slot(&how, a, b, NULL));
 }
 
 static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)

@@ -181,8 +181,7 @@ static PyObject *operand_for_result(int op, PyObject *left, PyObject *right)
 
 PyObject *elide_into(int op, PyObject *left, PyObject *right)
 {
-    PyObject *to = have_other_orders(left, right) ? operand_for_result(op, left, right) : NULL;
-    return to && is_array(to) ? to : NULL;
+    return have_other_orders(left, right) ? operand_for_result(op, left, right) : NULL;
 }
 
 static bool is_swapped(PyObject *x)

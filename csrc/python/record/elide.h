@@ -14,9 +14,9 @@ struct mx_buffer *elide_argument(PyObject *callee, PyObject *args);
 /* The same for the first input of a ufunc or operator that is gone once the call is over. */
 struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n);
 
-/* Return the operand, an mxnp array, into which NumPy writes the result of an operator, or NULL
- * if the order of its result in memory does not depend on it.  It is large, and nothing else
- * refers to it. */
+/* Return the operand, an array of mxnp or NumPy, into which NumPy writes the result of an
+ * operator, or NULL if the order of its result in memory does not depend on it.  It is large,
+ * and nothing else refers to it. */
 PyObject *elide_into(int op, PyObject *left, PyObject *right);
 
 /* Return the operand into which NumPy writes the result of an operator if that has another byte
