@@ -1115,6 +1115,7 @@ NUMPYS = {
     "swapped temporary": "g(n)",
     "temporary columns": "f(n)",
     "swapped temporary columns": "g(f(n))",
+    "result in a temporary": "(f(n) + x)",
     "subclass": "n.view(numpy.matrix)",
 }
 
