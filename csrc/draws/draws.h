@@ -25,7 +25,8 @@ enum mx_sampler {
 struct mx_draws {
     int sampler, generator;
     double numbers[3];                /* the parameters that are floats, in NumPy's order */
-    uint64_t integers[3];             /* and the integers; of integers: offset, range, masked */
+    uint64_t integers[3];             /* and the integers; of integers: offset, range, masked;
+                                       * of a shuffle: see shuffles.h */
     struct mx_generator_state *state; /* before the call, then after it */
     bool has_half;                    /* whether the upper half of the last word is left */
     uint32_t half;                    /* which it is, or was */

@@ -110,7 +110,7 @@ bool mx_shuffle(struct mx_draws *draws)
                                                                         1 + UNITS - first);
         exchange(&places, draws->out, draws->integers[1]);
         places.top -= places.n;
-        taken -= 1 - first; /* the half that was left is no unit of these */
+        taken -= 1 - first; /* a half that was left is not from this fill */
         first = 1;
         if (places.top >= places.least)
             continue;

@@ -1,6 +1,6 @@
-"""Settings that apply to the process, and that a block may override. One is the mode.
+"""Settings that apply to the process, and that a block may override, such as the mode.
 
-The modes strict and fast say whether guarantees of NumPy that cost time are kept.
+Strict mode keeps the guarantees of NumPy that cost time, and fast mode does not.
 """
 
 from __future__ import annotations

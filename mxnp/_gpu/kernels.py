@@ -560,7 +560,7 @@ def matmul(
 ) -> Array:
     """Return the products of matrices a (batch, m, k) and b (batch, k, n).
 
-    The shape is (m, k, n), and that of the result is `out`, by default one row. By
+    The shape is (m, k, n). The result has the shape `out`, or one axis by default. By
     default both have contiguous matrices. m, k, n and the lengths of rows must be less
     than 2**26.
     """

@@ -58,7 +58,7 @@ def _transform(
     """
     Return transforms along the first or the last axis, in memory of the device.
 
-    The shape is that of the result.
+    The result has the given shape.
     """
     result_type = {_FROM_REAL: _COMPLEX, _TO_REAL: _REAL}.get(kind, {})
     dtype = result_type.get(a.dtype.name, a.dtype.name)

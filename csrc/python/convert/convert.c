@@ -502,6 +502,7 @@ static bool names_objects(PyObject *string)
            PyUnicode_FindChar(string, 'j', 0, n, 1) >= 0;
 }
 
+/* Check for a dtype with objects among the items of a list or tuple. */
 static bool is_described(PyObject *items, int depth)
 {
     bool is_list = PyList_CheckExact(items), is = false;

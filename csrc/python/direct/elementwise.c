@@ -492,7 +492,8 @@ static int compute_held(struct operation *operation, PyObject **result)
 int elementwise_call_others(PyObject *ufunc, PyObject *const *inputs, int nin,
                             PyObject **result)
 {
-    _Alignas(16) char casts[MOST_IN][MOST_LOCKED * 16]; /* another call may use the others */
+    /* The loop may run code of the program, whose operations use the static memory. */
+    _Alignas(16) char casts[MOST_IN][MOST_LOCKED * 16];
     const PyUFuncObject *others = (const PyUFuncObject *)ufunc;
     struct operation operation;
     *result = NULL;

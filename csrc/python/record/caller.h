@@ -3,7 +3,7 @@
 #include "python/base/numpy.h"
 
 /* The first two functions take the function that the program calls, or NULL for an operator.
- * All may set an exception, which is that of a signal handler.  Then they return false or 0. */
+ * If a signal handler raises an exception, it stays set, and they return false or 0. */
 
 /* Check whether the program passes the result of the running call to mxnp right away. */
 bool caller_continues(PyObject *callee);

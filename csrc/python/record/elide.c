@@ -89,8 +89,8 @@ struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n)
 
 #define MIN_ELIDED_BYTES (256 * 1024) /* NumPy's NPY_MIN_ELIDE_BYTES */
 
-/* Check whether other code may hold the NumPy array, and has not released it again.  The queue
- * does while it uses the array. */
+/* Check whether other code may still hold the NumPy array.  The queue holds it, too, while it
+ * uses the array. */
 static bool is_held(PyObject *x)
 {
     const struct array *array = as_array(x);
