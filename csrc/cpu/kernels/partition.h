@@ -4,7 +4,7 @@
  * All elements before such a place are less or equal, and all behind it are greater or equal.
  * Otherwise their order is not NumPy's, which depends on the processor.
  */
-#include "cpu/kernels/sort.h"
+#include "cpu/kernels/sort_kernels.h"
 
 struct mx_partition {
     int dtype;

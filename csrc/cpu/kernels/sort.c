@@ -6,18 +6,23 @@
 
 #include "base/axes.h"
 #include "base/error.h"
+#include "cpu/kernels/buckets.h"
 #include "cpu/kernels/counting.h"
-#include "cpu/kernels/sort_kernels.h"
 #include "cpu/threads/thread_pool.h"
 #include "memory/pool.h"
 
-#define CHUNK        4096   /* elements; a chunk of rows has at least as many */
-#define MERGED       32768  /* elements that a thread merges at a time */
-#define LONG_ROW     32768  /* elements; shorter rows are not divided */
-#define LINE         64     /* bytes: elements of so many adjacent rows are copied together */
-#define LIGHT_ROW    262144 /* elements; shorter rows are inspected by one thread */
-#define LEAST_RUN    256    /* elements */
-#define MOST_SAMPLES 131072 /* elements among which equal ones are looked for */
+#define CHUNK         4096   /* elements; a chunk of rows has at least as many */
+#define PART          32768  /* elements that a thread inspects at a time */
+#define LONG_ROW      32768  /* elements; shorter rows are not divided */
+#define LINE          64     /* bytes: elements of so many adjacent rows are copied together */
+#define LIGHT_ROW     262144 /* elements; shorter rows are inspected by one thread */
+#define LEAST_RUN     256    /* elements */
+#define LEAST_BUCKETS 32     /* of a long row: smaller ones stay in the caches */
+#define BUCKETS       4      /* for each thread, so that all of them end at the same time */
+#define SAMPLES       1024
+#define LARGE_ROW     524288 /* elements; a larger sample costs little beside them */
+#define MORE_SAMPLES  4096
+#define MOST_SAMPLES  131072 /* elements among which equal ones are looked for */
 
 const struct mx_sort_kernels *mx_sort_kernels_of(int dtype)
 {
@@ -29,7 +34,7 @@ const struct mx_sort_kernels *mx_sort_kernels_of(int dtype)
     return &tables[mx_isa()]->kernels[dtype];
 }
 
-bool mx_sort_has(int dtype) { return mx_sort_kernels_of(dtype)->merge != NULL; }
+bool mx_sort_has(int dtype) { return mx_sort_kernels_of(dtype)->take != NULL; }
 
 static int fail_memory(void)
 {
@@ -203,152 +208,117 @@ static int sort_many(const struct mx_sort *sort, intptr_t n_rows)
 
 /* -- One long row ------------------------------------------------------------------ */
 
-/* Threads sort the parts of a row.  Then each level merges two adjacent runs into one, from one
- * memory to the other.  The first memory is chosen so that the last level leaves the result
- * where it belongs. */
+/* All threads move the elements of a row into buckets, and then sort the buckets. */
 struct row {
     const struct mx_sort *sort;
-    const struct mx_sort_kernels *kernels;
-    size_t itemsize;
-    int n_parts, run; /* parts of a run */
-    char *elements;   /* of the array */
-    char *from, *to;  /* elements of a level */
-    int64_t *positions, *place_from, *place_to;
-    atomic_int n_failed; /* parts without memory */
+    struct mx_buckets buckets;
+    char *scratch; /* of n elements, or NULL */
+    intptr_t ends[MX_MOST_BUCKETS];
+    atomic_int n_failed; /* buckets without memory */
     atomic_uint found;   /* by comparisons */
-    struct mx_sort_finding findings[2 * MX_MAX_THREADS];
+    struct mx_sort_finding findings[MX_MAX_THREADS];
 };
 
-static intptr_t begin_of(const struct row *row, int part)
-{
-    intptr_t n = row->sort->n, parts = row->n_parts;
-    return part < parts ? n / parts * part + n % parts * part / parts : n;
-}
-
-static char *sort_at(const struct row *row, char *elements, intptr_t i)
-{
-    return elements + (size_t)i * row->itemsize;
-}
-
-/* NumPy's function requires that the positions are a permutation of the positions in the part.
- */
-static int argsort_part(const struct row *row, intptr_t begin, intptr_t n)
-{
-    const struct mx_sort *sort = row->sort;
-    int64_t *places = row->place_from + begin, *before = row->place_to + begin;
-    char *elements = sort_at(row, row->elements, begin);
-    if (sort->continues) {
-        elements = sort_at(row, row->to, begin);
-        row->kernels->take(row->elements, row->positions + begin, n, elements);
-        if (row->place_from == row->positions)
-            memcpy(before, places, (size_t)n * sizeof *places);
-    }
-    number(places, n);
-    int status = sort->argsort(elements, (intptr_t *)places, n, sort->array);
-    row->kernels->take(elements, places, n, sort_at(row, row->from, begin));
-    for (intptr_t i = 0; i < n; i++)
-        places[i] = sort->continues ? before[places[i]] : places[i] + begin;
-    return status;
-}
-
-static void sort_part(void *job, size_t part, int thread)
+/* Sets the positions of a part, or takes the elements in their order. */
+static void begin_part(void *job, size_t part, int thread)
 {
     (void)thread;
     struct row *row = job;
-    intptr_t begin = begin_of(row, (int)part), n = begin_of(row, (int)part + 1) - begin;
-    char *from = sort_at(row, row->from, begin);
-    if (!row->positions && row->from != row->elements)
-        memcpy(from, sort_at(row, row->elements, begin), (size_t)n * row->itemsize);
-    int status = row->positions ? argsort_part(row, begin, n)
-                                : row->sort->sort(from, n, row->sort->array);
-    row->n_failed += status < 0;
+    struct mx_buckets *buckets = &row->buckets;
+    intptr_t begin = (intptr_t)part * PART, n = row->sort->n - begin;
+    n = n < PART ? n : PART;
+    if (row->sort->continues)
+        buckets->kernels->take(buckets->elements, buckets->positions + begin, n,
+                               mx_buckets_at(buckets, row->scratch, begin));
+    else
+        for (intptr_t i = begin; i < begin + n; i++)
+            buckets->positions[i] = i;
 }
 
-/* Merges a part of two runs: elements begin..end-1 of the result. */
-static void merge_part(const struct row *row, intptr_t low, intptr_t middle, intptr_t high,
-                       intptr_t begin, intptr_t end)
+/* Sorts the positions of a bucket of equal elements, or of others.  NumPy's function requires
+ * that the positions are a permutation of those in the bucket. */
+static int argsort_bucket(struct row *row, intptr_t begin, intptr_t n, bool is_equal)
 {
-    const struct mx_sort_kernels *kernels = row->kernels;
-    const char *a = sort_at(row, row->from, low), *b = sort_at(row, row->from, middle);
-    intptr_t na = middle - low, nb = high - middle;
-    intptr_t i = kernels->split(a, na, b, nb, begin - low), j = begin - low - i;
-    intptr_t i_end = kernels->split(a, na, b, nb, end - low), j_end = end - low - i_end;
-    const int64_t *places = row->place_from;
-    kernels->merge(sort_at(row, row->from, low + i), i_end - i,
-                   sort_at(row, row->from, middle + j), j_end - j, sort_at(row, row->to, begin),
-                   places ? places + low + i : NULL, places ? places + middle + j : NULL,
-                   places ? row->place_to + begin : NULL);
+    const struct mx_buckets *buckets = &row->buckets;
+    const int64_t *moved = buckets->positions_to + begin;
+    int64_t *positions = buckets->positions + begin;
+    char *elements = mx_buckets_at(buckets, buckets->elements_to, begin);
+    int status = 0;
+    number(positions, n);
+    if (!is_equal)
+        status = row->sort->argsort(elements, (intptr_t *)positions, n, row->sort->array);
+    if (!row->sort->is_stable && !(row->found & MX_STAYS)) {
+        char *sorted = mx_buckets_at(buckets, row->scratch, begin);
+        buckets->kernels->take(elements, positions, n, sorted);
+        row->found |= buckets->kernels->compare(sorted, n);
+    }
+    for (intptr_t i = 0; i < n; i++)
+        positions[i] = moved[positions[i]];
+    return status;
 }
 
-static void merge_chunk(void *job, size_t chunk, int thread)
+static void sort_bucket(void *job, size_t bucket, int thread)
 {
     (void)thread;
-    const struct row *row = job;
-    intptr_t begin = (intptr_t)chunk * MERGED, end = begin + MERGED;
-    end = end < row->sort->n ? end : row->sort->n;
-    for (int part = 0; part < row->n_parts; part += 2 * row->run) {
-        intptr_t low = begin_of(row, part), high = begin_of(row, part + 2 * row->run);
-        intptr_t first = low > begin ? low : begin, last = high < end ? high : end;
-        if (first < last)
-            merge_part(row, low, begin_of(row, part + row->run), high, first, last);
+    struct row *row = job;
+    const struct mx_buckets *buckets = &row->buckets;
+    const intptr_t begin = bucket ? row->ends[bucket - 1] : 0, n = row->ends[bucket] - begin;
+    const bool is_equal = bucket % 2;
+    int status = 0;
+    if (buckets->positions)
+        status = argsort_bucket(row, begin, n, is_equal);
+    else {
+        char *elements = mx_buckets_at(buckets, buckets->elements, begin);
+        memcpy(elements, mx_buckets_at(buckets, buckets->elements_to, begin),
+               (size_t)n * buckets->itemsize);
+        if (!is_equal)
+            status = row->sort->sort(elements, n, row->sort->array);
     }
-}
-
-static intptr_t n_chunks_of(const struct row *row)
-{
-    return (row->sort->n + MERGED - 1) / MERGED;
-}
-
-static void merge_runs(struct row *row)
-{
-    for (row->run = 1; row->run < row->n_parts; row->run *= 2) {
-        char *from = row->from;
-        int64_t *place_from = row->place_from;
-        sort_run(merge_chunk, row, n_chunks_of(row));
-        row->from = row->to;
-        row->to = from;
-        row->place_from = row->place_to;
-        row->place_to = place_from;
-    }
+    row->n_failed += status < 0;
 }
 
 /* -- Equal elements ------------------------------------------------------------------ */
 
+static intptr_t n_parts_of(const struct row *row) { return (row->sort->n + PART - 1) / PART; }
+
 static void inspect_part(void *job, size_t part, int thread)
 {
-    (void)thread;
     struct row *row = job;
-    intptr_t begin = begin_of(row, (int)part), end = begin_of(row, (int)part + 1);
-    row->findings[part] = (struct mx_sort_finding){.all_nan = UINT64_MAX};
-    row->kernels->inspect(sort_at(row, row->elements, begin), end - begin,
-                          &row->findings[part]);
+    const struct mx_buckets *buckets = &row->buckets;
+    intptr_t begin = (intptr_t)part * PART, n = row->sort->n - begin;
+    buckets->kernels->inspect(mx_buckets_at(buckets, buckets->elements, begin),
+                              n < PART ? n : PART, &row->findings[thread]);
 }
 
 /* Returns whether equal elements may differ in their bits, so that their order shows. */
 static bool has_variants(struct row *row)
 {
-    if (!row->kernels->inspect)
+    if (!row->buckets.kernels->inspect)
         return false;
     struct mx_sort_finding all = {.all_nan = UINT64_MAX};
-    run_light(inspect_part, row, row->n_parts, row->sort->n);
-    for (int part = 0; part < row->n_parts; part++) {
-        all.has_zero |= row->findings[part].has_zero;
-        all.has_negative_zero |= row->findings[part].has_negative_zero;
-        all.all_nan &= row->findings[part].all_nan;
-        all.any_nan |= row->findings[part].any_nan;
+    for (int thread = 0; thread < MX_MAX_THREADS; thread++)
+        row->findings[thread] = all;
+    run_light(inspect_part, row, n_parts_of(row), row->sort->n);
+    for (int thread = 0; thread < MX_MAX_THREADS; thread++) {
+        all.has_zero |= row->findings[thread].has_zero;
+        all.has_negative_zero |= row->findings[thread].has_negative_zero;
+        all.all_nan &= row->findings[thread].all_nan;
+        all.any_nan |= row->findings[thread].any_nan;
     }
     return (all.has_zero && all.has_negative_zero) || (all.any_nan & ~all.all_nan);
 }
 
-/* Adds to what is found in the elements `from`, unless they are out of order. */
-static void compare_chunk(void *job, size_t chunk, int thread)
+/* Adds to what is found in a part and the element behind it, unless elements are out of order.
+ */
+static void compare_part(void *job, size_t part, int thread)
 {
     (void)thread;
     struct row *row = job;
-    intptr_t begin = (intptr_t)chunk * MERGED, end = begin + MERGED + 1;
-    end = end < row->sort->n ? end : row->sort->n;
+    const struct mx_buckets *buckets = &row->buckets;
+    intptr_t begin = (intptr_t)part * PART, n = row->sort->n - begin;
     if (!(row->found & MX_FALLS))
-        row->found |= row->kernels->compare(sort_at(row, row->from, begin), end - begin);
+        row->found |= buckets->kernels->compare(
+            mx_buckets_at(buckets, buckets->elements, begin), n < PART + 1 ? n : PART + 1);
 }
 
 /* A set of hashes: a table of 2 ** bits parts of them, in which 0 is an empty place. */
@@ -371,10 +341,12 @@ static bool add_hash(struct hashes *set, uint64_t hash)
 static bool repeats(const struct row *row, struct hashes *set, intptr_t first, intptr_t n,
                     intptr_t step)
 {
+    const struct mx_buckets *buckets = &row->buckets;
     uint64_t hashes[256];
     for (intptr_t i = 0; i < n; i += 256) {
         intptr_t count = n - i < 256 ? n - i : 256;
-        row->kernels->hash(sort_at(row, row->elements, first + i * step), count, step, hashes);
+        buckets->kernels->hash(mx_buckets_at(buckets, buckets->elements, first + i * step),
+                               count, step, hashes);
         for (intptr_t k = 0; k < count; k++)
             if (!add_hash(set, hashes[k]))
                 return true;
@@ -406,23 +378,40 @@ static int check_equal(struct row *row)
 {
     if (row->sort->is_stable)
         return MX_OK;
-    if (row->positions)
+    if (row->buckets.positions)
         return look_for_equal(row);
     return has_variants(row) ? mx_fail(MX_ERROR_VALUE, "equal elements differ") : MX_OK;
 }
 
 /* -- One long row, continued ----------------------------------------------------------- */
 
-static int sort_parts(struct row *row)
+/* Sets the splitters to elements at equal distances in a sample.  Returns a status. */
+static int choose_splitters(struct mx_buckets *buckets)
 {
-    sort_run(sort_part, row, row->n_parts);
+    const int n_samples = buckets->end < LARGE_ROW ? SAMPLES : MORE_SAMPLES;
+    int ranks[MX_MOST_SPLITTERS], wanted = BUCKETS * mx_thread_pool_size();
+    wanted = wanted < LEAST_BUCKETS ? LEAST_BUCKETS : wanted;
+    wanted = wanted > MX_MOST_SPLITTERS + 1 ? MX_MOST_SPLITTERS + 1 : wanted;
+    for (int i = 1; i < wanted; i++)
+        ranks[i - 1] = i * n_samples / wanted;
+    return mx_buckets_choose(buckets, n_samples, ranks, wanted - 1);
+}
+
+static int sort_buckets(struct row *row)
+{
+    struct mx_buckets *buckets = &row->buckets;
+    if (buckets->positions)
+        sort_run(begin_part, row, n_parts_of(row));
+    if (row->sort->continues)
+        buckets->elements = row->scratch;
+    int status = choose_splitters(buckets);
+    if (status != MX_OK)
+        return status;
+    mx_buckets_divide(buckets, row->ends);
+    row->found = 0;
+    sort_run(sort_bucket, row, 2 * buckets->n_splitters + 1);
     if (row->n_failed)
         return fail_memory();
-    merge_runs(row);
-    if (!row->positions || row->sort->is_stable)
-        return MX_OK;
-    row->found = 0;
-    run_light(compare_chunk, row, n_chunks_of(row), row->sort->n);
     return row->found & MX_STAYS ? mx_fail(MX_ERROR_VALUE, "elements are equal") : MX_OK;
 }
 
@@ -434,15 +423,16 @@ static bool is_radix(const struct mx_sort *sort)
 
 static bool begins_with_run(const struct row *row)
 {
-    unsigned found = row->sort->continues ? 0 : row->kernels->compare(row->elements, LEAST_RUN);
+    if (row->sort->continues)
+        return false;
+    unsigned found = row->buckets.kernels->compare(row->buckets.elements, LEAST_RUN);
     return found && !((found & MX_RISES) && (found & MX_FALLS));
 }
 
 /* Returns whether the elements of the row are in order. */
 static bool is_in_order(struct row *row)
 {
-    row->from = row->elements;
-    run_light(compare_chunk, row, n_chunks_of(row), row->sort->n);
+    run_light(compare_part, row, n_parts_of(row), row->sort->n);
     return !(row->found & MX_FALLS);
 }
 
@@ -450,15 +440,14 @@ static int sort_long(const struct mx_sort *sort, char *elements, char *positions
 {
     struct row row = {
         .sort = sort,
-        .kernels = mx_sort_kernels_of(sort->dtype),
-        .itemsize = (size_t)mx_itemsizes[sort->dtype],
-        .n_parts = 2 * mx_thread_pool_size(),
-        .elements = elements,
-        .positions = (int64_t *)(void *)positions,
+        .buckets = {.kernels = mx_sort_kernels_of(sort->dtype),
+                    .itemsize = mx_itemsizes[sort->dtype],
+                    .sort = sort->sort,
+                    .array = sort->array,
+                    .elements = elements,
+                    .positions = (int64_t *)(void *)positions,
+                    .end = sort->n},
     };
-    bool is_odd = false; /* the number of levels */
-    for (int run = 1; run < row.n_parts; run *= 2)
-        is_odd = !is_odd;
     if (!positions && mx_counting_suits(sort->dtype, sort->n))
         return mx_counting_sort(elements, sort->dtype, sort->n);
     if (is_radix(sort))
@@ -471,17 +460,13 @@ static int sort_long(const struct mx_sort *sort, char *elements, char *positions
     int status = check_equal(&row);
     if (status != MX_OK || (has_run && is_in_order(&row)))
         return status;
-    size_t nbytes = (size_t)sort->n * row.itemsize, places = (size_t)sort->n * sizeof(int64_t);
-    char *own = take_memory(nbytes), *other = positions ? take_memory(nbytes) : elements;
-    char *own_places = positions ? take_memory(places) : NULL;
-    row.from = is_odd ? own : other;
-    row.to = is_odd ? other : own;
-    row.place_from = is_odd ? (int64_t *)(void *)own_places : row.positions;
-    row.place_to = is_odd ? row.positions : (int64_t *)(void *)own_places;
-    status = own && other && (!positions || own_places) ? sort_parts(&row) : fail_memory();
-    put_memory(own);
-    put_memory(positions ? other : NULL);
-    put_memory(own_places);
+    const bool has_scratch = positions && (sort->continues || !sort->is_stable);
+    struct mx_block *block = mx_buckets_take_memory(&row.buckets);
+    row.scratch = has_scratch ? take_memory((size_t)sort->n * row.buckets.itemsize) : NULL;
+    status = block && (row.scratch || !has_scratch) ? sort_buckets(&row) : fail_memory();
+    put_memory(row.scratch);
+    if (block)
+        mx_pool_put(block);
     return status;
 }
 

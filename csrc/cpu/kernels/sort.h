@@ -2,15 +2,10 @@
 /* sort.h -- sorts the rows of an array on several threads, by NumPy's functions.
  *
  * Threads share the rows.  If there are fewer rows than threads, all threads sort one row after
- * the other: each sorts a part of it, and they merge the parts.  The results are NumPy's, also
- * the order of equal elements.
+ * the other: they move its elements into buckets, and sort these.  The results are NumPy's,
+ * also the order of equal elements.
  */
-#include "base/base.h"
-
-/* NumPy's functions for elements without gaps.  They return a negative number if they get no
- * memory.  `array` is a NumPy array of the dtype. */
-typedef int mx_sort_function(void *elements, intptr_t n, void *array);
-typedef int mx_argsort_function(void *elements, intptr_t *positions, intptr_t n, void *array);
+#include "cpu/kernels/sort_kernels.h"
 
 struct mx_sort {
     int dtype;

@@ -1,5 +1,5 @@
 #pragma once
-/* sort_kernels.h -- kernels over sorted runs of elements, compiled for each instruction set.
+/* sort_kernels.h -- kernels of sorts and partitions, compiled for each instruction set.
  *
  * Their order is NumPy's: NaN is last, two NaN are equal, and so are zeros of both signs.
  * Complex numbers are ordered by their real parts, then by their imaginary parts.
@@ -9,6 +9,11 @@
 #include "cpu/kernels/isa.h"
 #include "ir/dtypes.h"
 
+/* NumPy's functions for elements without gaps.  They return a negative number if they get no
+ * memory.  `array` is a NumPy array of the dtype. */
+typedef int mx_sort_function(void *elements, intptr_t n, void *array);
+typedef int mx_argsort_function(void *elements, intptr_t *positions, intptr_t n, void *array);
+
 /* What tells elements apart that are equal: zeros of both signs, and the bits of NaN. */
 struct mx_sort_finding {
     bool has_zero, has_negative_zero;
@@ -17,15 +22,21 @@ struct mx_sort_finding {
 
 enum mx_comparison { MX_RISES = 1, MX_FALLS = 2, MX_STAYS = 4 };
 
+/* Elements, with their places unless these are NULL, that move to where those of their buckets
+ * go.  They are divided into lanes, the last of which has the remaining ones. */
+struct mx_sort_move {
+    const void *elements;
+    const int64_t *places;
+    const uint8_t *buckets;
+    int n_buckets;
+    intptr_t *to; /* of the buckets of each lane; moved on */
+    void *elements_to;
+    int64_t *places_to;
+};
+
+#define MX_LANES 4
+
 struct mx_sort_kernels {
-    /* Merges two sorted runs.  Of equal elements, those of `a` come first.  The elements have
-     * places, which move with them, unless place_a is NULL. */
-    void (*merge)(const void *a, intptr_t na, const void *b, intptr_t nb, void *out,
-                  const int64_t *place_a, const int64_t *place_b, int64_t *place_out);
-
-    /* Returns how many of the first k elements of the merged runs are elements of `a`. */
-    intptr_t (*split)(const void *a, intptr_t na, const void *b, intptr_t nb, intptr_t k);
-
     /* Returns how n elements compare with their next ones: bits of enum mx_comparison. */
     unsigned (*compare)(const void *elements, intptr_t n);
 
@@ -38,22 +49,21 @@ struct mx_sort_kernels {
     /* Adds to a finding; NULL if equal elements have the same bits. */
     void (*inspect)(const void *elements, intptr_t n, struct mx_sort_finding *finding);
 
-    bool (*is_number)(const void *element); /* it is not NaN */
+    bool (*is_number)(
+        const void *element); /* it is not NaN, or of a dtype in which NaN have an order */
 
     /* Sets the buckets of n elements: twice the number of splitters that are less, and one more
-     * for each that is equal.  The splitters are numbers, and increasing.  NULL for float16
-     * and complex numbers, as the next one. */
+     * for each that is equal.  The splitters are numbers, and increasing. */
     void (*classify)(const void *elements, intptr_t n, const void *splitters, int n_splitters,
                      uint8_t *buckets);
 
-    /* Moves n elements to where those of their buckets go, and their places unless these are
-     * NULL. */
-    void (*distribute)(const void *elements, intptr_t n, const uint8_t *buckets, intptr_t *to,
-                       void *elements_to, const int64_t *places, int64_t *places_to);
+    /* Moves n elements. */
+    void (*distribute)(const struct mx_sort_move *move, intptr_t n);
 };
 
-#define MX_MOST_SPLITTERS 15
+#define MX_MOST_SPLITTERS 63 /* a number of a bucket has 8 bits */
 #define MX_MOST_BUCKETS   (2 * MX_MOST_SPLITTERS + 1)
+#define MX_MOST_ITEMSIZE  16 /* of elements that are sorted */
 
 /* By dtype; the functions of a dtype that is not sorted are NULL. */
 struct mx_sort_table {
