@@ -24,11 +24,14 @@ from .arguments import find_axis
 STABLE = 2
 _KINDS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": STABLE, "stable": STABLE}
 _LONG_ROW = 65536  # elements; NumPy partitions shorter rows
-_LEAST = 2**19  # elements; shorter rows stay NumPy's where it has vectors
+# Where NumPy is fast, it keeps rows of fewer elements, alone or times the threads.
+_LEAST, _LEAST_BY_THREADS = 2**17, 2**20
+_LEAST_PARTITIONED, _PARTITION_THREADS = 2**19, 4
 _POSITION = numpy.dtype(numpy.intp)
 # With these features of a processor NumPy sorts integers and floats of so many bytes in
 # vectors. NumPy 2.3 has AVX2 in place of X86_V3; later versions know it but do not ask.
 _X86 = "X86_V3" if "X86_V3" in FEATURES else "AVX2"
+_WIDE = "X86_V4" if "X86_V4" in FEATURES else "AVX512_SKX"  # vectors of 64 bytes
 _SORTED_IN_VECTORS = {
     2: ("AVX512_ICL", "ASIMDHP"),
     4: (_X86, "ASIMD"),
@@ -55,23 +58,32 @@ def _is_sorted_here(a: Any) -> bool:
     return type(a) is ndarray and a.dtype.kind in "biufc" and get_num_threads() > 1
 
 
-def numpy_has_vectors(dtype: numpy.dtype[Any], positions: bool = False) -> bool:
+def numpy_is_fast(dtype: numpy.dtype[Any], positions: bool = False) -> bool:
     """
-    Return whether NumPy sorts, or finds positions, with vector instructions here.
+    Return whether NumPy sorts, or finds positions, with fast vector instructions here.
 
-    Shorter rows are not divided then: docs/design/07 has the measurement.
+    Short rows are not divided then: docs/design/07 has the measurement.
     """
+    if FEATURES.get(_WIDE, False) and _bridge.packs_slowly():
+        return False
     names = _SORTED_IN_VECTORS.get(dtype.itemsize, ()) if dtype.kind in "iuf" else ()
     return any(
         FEATURES.get(name, False) for name in names if name == _X86 or not positions
     )
 
 
-def _pays(a: Any, axis: Any, *, positions: bool = False) -> bool:
-    """Return whether rows are divided, or one long row, or NumPy has no vectors."""
+def _sort_pays(a: Any, axis: Any, *, positions: bool = False) -> bool:
+    """Return whether threads share rows, or one row that is long or slow in NumPy."""
     is_row = a.ndim == 1 or axis is None
-    is_long = not is_row or a.size >= _LEAST
-    return is_long or not numpy_has_vectors(a.dtype, positions)
+    is_long = a.size >= _LEAST and a.size * get_num_threads() >= _LEAST_BY_THREADS
+    return not is_row or is_long or not numpy_is_fast(a.dtype, positions)
+
+
+def _partition_pays(a: Any, axis: Any, *, positions: bool = False) -> bool:
+    """Return the same for a partition at one place."""
+    is_row = a.ndim == 1 or axis is None
+    is_long = a.size >= _LEAST_PARTITIONED and get_num_threads() >= _PARTITION_THREADS
+    return not is_row or is_long or not numpy_is_fast(a.dtype, positions)
 
 
 def _has_gaps(a: Any) -> bool:
@@ -85,7 +97,7 @@ def sort_in_place(
     number, along = _find_own_kind(kind, order, stable), find_axis(axis, a.ndim)
     if number < 0 or along < 0 or not _is_sorted_here(a):
         return NotImplemented
-    if number != STABLE and not _pays(a, axis):
+    if number != STABLE and not _sort_pays(a, axis):
         return NotImplemented
     return _bridge.sort(a, along, number)
 
@@ -96,7 +108,7 @@ def sort(
     number = _find_own_kind(kind, order, stable)
     if number < 0 or not _is_sorted_here(a) or a.ndim == 0:
         return NotImplemented
-    if number != STABLE and not _pays(a, axis):
+    if number != STABLE and not _sort_pays(a, axis):
         return NotImplemented
     out = a.reshape(-1).copy() if axis is None else a.copy("K")
     axis = -1 if axis is None else axis
@@ -132,7 +144,7 @@ def argsort(
         return NotImplemented
     keys = [a.ravel() if axis is None else a]
     number = _find_own_kind(kind, order, stable)
-    if number != STABLE and not _pays(a, axis, positions=True):
+    if number != STABLE and not _sort_pays(a, axis, positions=True):
         return NotImplemented
     return _argsort(keys, -1 if axis is None else axis, number)
 
@@ -217,7 +229,7 @@ def _is_partitioned_here(
     if not _is_sorted_here(a) or a.size < _LONG_ROW:
         return False
     is_one = type(kth) is int or (type(kth) in (tuple, list) and len(kth) == 1)
-    return not is_one or _pays(a, axis, positions=positions)
+    return not is_one or _partition_pays(a, axis, positions=positions)
 
 
 def _partition_in_place(

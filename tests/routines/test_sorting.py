@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 import mxnp
+from mxnp import _bridge
 from mxnp._engine import core
 from mxnp._routines import sorting
 
@@ -138,6 +139,20 @@ def test_rows_in_order(dtype: str) -> None:
         for kind in KINDS:
             check(lambda xp, a, kind=kind: xp.sort(a, kind=kind), x)
             check(lambda xp, a, kind=kind: xp.argsort(a, kind=kind), x)
+
+
+@pytest.mark.parametrize("threads", [16], indirect=True)
+@pytest.mark.parametrize("dtype", ["e", "i", "f", "d", "F", "D"])
+@pytest.mark.usefixtures("threads")
+def test_one_value_in_most_places(dtype: str) -> None:
+    """Many threads sort into many buckets, of which one has most of the elements."""
+    x = distinct(dtype)
+    x[numpy.random.default_rng(1).random(SIZE) < 0.9] = 17
+    for kind in KINDS:
+        check(lambda xp, a, kind=kind: xp.sort(a, kind=kind), x)
+        check(lambda xp, a, kind=kind: xp.argsort(a, kind=kind), x)
+    check(lambda xp, a: xp.lexsort((a[::-1], a)), x)
+    check(lambda xp, a: xp.argsort(a), distinct(dtype))
 
 
 @pytest.mark.usefixtures("three_threads")
@@ -418,21 +433,39 @@ def test_numpy_sorts_runs(elements: Array, backend: str) -> None:
 
 @pytest.mark.parametrize("has_vectors", [False, True])
 @pytest.mark.parametrize("dtype", "bhilfd")
-@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("threads", [2, 4], indirect=True)
 def test_numpy_sorts_a_row_in_vectors(
-    monkeypatch: pytest.MonkeyPatch, has_vectors: bool, dtype: str
+    monkeypatch: pytest.MonkeyPatch, has_vectors: bool, dtype: str, threads: int
 ) -> None:
-    """Two threads divide long rows, and shorter ones where NumPy has no vectors."""
+    """Threads divide long rows, and shorter ones where NumPy has no vectors."""
     set_vectors(monkeypatch, has_vectors)
-    shapes = (300_000,), (sorting._LEAST,), (600, 500)
-    row, long, rows = (mxnp.ones(shape, dtype) for shape in shapes)
-    own = "numpy" if has_vectors and dtype in "ilfd" else "cpu"
-    for array, backend in ((row, own), (long, "cpu"), (rows, "cpu")):
+    is_fast = has_vectors and dtype in "ilfd"
+    least = sorting._LEAST_BY_THREADS // threads
+    for shape, sorted_by_numpy, partitioned_by_numpy in (
+        ((least - 1,), is_fast, is_fast),
+        ((least,), False, is_fast),
+        ((sorting._LEAST_PARTITIONED,), False, is_fast and threads == 2),
+        ((600, 500), False, False),
+    ):
+        array = mxnp.ones(shape, dtype)
         with mxnp.profile() as report:
             mxnp.sort(array)
             mxnp.partition(array, 5)
         found = {(row.operation, row.backend) for row in report.rows}
-        assert found >= {("sort", backend), ("partition", backend)}
+        assert ("sort", "numpy" if sorted_by_numpy else "cpu") in found
+        assert ("partition", "numpy" if partitioned_by_numpy else "cpu") in found
+
+
+@pytest.mark.parametrize("packs_slowly", [False, True])
+def test_numpy_is_not_fast_with_slow_vectors(
+    monkeypatch: pytest.MonkeyPatch, packs_slowly: bool
+) -> None:
+    monkeypatch.setattr(_bridge, "packs_slowly", lambda: packs_slowly)
+    dtype = numpy.dtype("d")
+    set_vectors(monkeypatch, True)
+    assert sorting.numpy_is_fast(dtype)
+    monkeypatch.setitem(sorting.FEATURES, sorting._WIDE, True)
+    assert sorting.numpy_is_fast(dtype) is not packs_slowly
 
 
 @pytest.mark.parametrize(
@@ -453,7 +486,7 @@ def test_features_of_numpys_vector_sorts(
         found = {
             letter
             for letter in "?bhilqefdgFD"
-            if sorting.numpy_has_vectors(numpy.dtype(letter), of_positions)
+            if sorting.numpy_is_fast(numpy.dtype(letter), of_positions)
         }
         assert found == set(letters)
 

@@ -2,6 +2,9 @@
 #include "cpu/kernels/isa.h"
 
 #include <stdatomic.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 static atomic_int used = -1;
 
@@ -38,4 +41,15 @@ int mx_isa_limit(int isa)
     isa = isa < widest ? isa : widest;
     atomic_store_explicit(&used, isa, memory_order_relaxed);
     return isa;
+}
+
+bool mx_isa_packs_slowly(void)
+{
+#if defined(__x86_64__)
+    unsigned family = 0, b, c, d;
+    __builtin_cpu_init();
+    if (__builtin_cpu_is("amd") && __get_cpuid(1, &family, &b, &c, &d))
+        return (family >> 8 & 15) + (family >> 20 & 255) == 25;
+#endif
+    return false;
 }

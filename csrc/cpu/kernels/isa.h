@@ -28,3 +28,7 @@ int mx_isa(void); /* the widest one that this processor supports */
 
 /* For tests: limits the instruction set to this one, and returns the one in use now. */
 int mx_isa_limit(int isa);
+
+/* Returns whether writing the chosen elements of a vector of 64 bytes without gaps is slow: on
+ * Zen 4 it takes longer than writing them one by one. */
+bool mx_isa_packs_slowly(void);

@@ -236,6 +236,12 @@ static PyObject *count_partition(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *packs_slowly(PyObject *module, PyObject *args)
+{
+    (void)module, (void)args;
+    return PyBool_FromLong(core->mx_isa_packs_slowly());
+}
+
 PyMethodDef sorting_methods[] = {
     {"sort", sort, METH_VARARGS,
      "sort(a, axis, kind)\n--\n\nSort an array in place and return None, or return "
@@ -252,5 +258,8 @@ PyMethodDef sorting_methods[] = {
      "count_partition(a, has_positions, begin)\n--\n\nCount a partition of rows, which began "
      "at "
      "a time in nanoseconds."},
+    {"packs_slowly", packs_slowly, METH_NOARGS,
+     "packs_slowly()\n--\n\nReturn whether the processor writes chosen elements of a vector "
+     "of 64 bytes slowly."},
     {NULL, NULL, 0, NULL},
 };
