@@ -336,6 +336,24 @@ def _histogram(
 
 
 _MAX_SPARSITY = 4  # values of the range counted, for each element
+_SAMPLE = 1024  # elements
+
+
+def _find_values(a: Any) -> Any:
+    """
+    Return the values of integers by a sort, or NotImplemented if there are few.
+
+    NumPy has a table of hashes, which takes less time only while it is small.
+    """
+    flat = a.reshape(-1)
+    sample = flat[:: flat.size // _SAMPLE + 1].tolist()
+    if flat.size < _SAMPLE or 4 * len({*sample}) < 3 * len(sample):
+        return NotImplemented
+    values = flat.copy()
+    values.sort()
+    is_first = _bridge.wrap(numpy.ones(flat.size, bool))
+    is_first[1:] = values[1:] != values[:-1]
+    return values[is_first]
 
 
 def _unique(
@@ -348,13 +366,15 @@ def _unique(
     equal_nan: Any = True,
     sorted: Any = True,
 ) -> Any:
-    if not is_index_array(ar) or ar.dtype.char in "LQ":
+    if type(ar) is not ndarray or ar.dtype.kind not in "iu" or ar.ndim == 0:
         return NotImplemented
     if return_index or axis is not None or not sorted:
         return NotImplemented
-    least, most = _bridge.index_range(ar)
+    is_index = numpy.can_cast(ar.dtype, numpy.intp)
+    least, most = _bridge.index_range(ar) if is_index else (0, _MAX_SPARSITY * ar.size)
     if most - least >= _MAX_SPARSITY * ar.size:
-        return NotImplemented
+        is_plain = not (return_inverse or return_counts)
+        return _find_values(ar) if is_plain else NotImplemented
     offsets = (ar.astype(numpy.int64) - least).ravel()
     counts = _bincount(offsets)
     if counts is NotImplemented:

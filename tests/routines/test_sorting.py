@@ -12,7 +12,7 @@ import pytest
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
-from mxnp._routines import sorting
+from mxnp._routines import indexing, sorting
 
 Array = Any
 
@@ -184,6 +184,20 @@ def test_payloads_of_nan() -> None:
         bits[5::1000], bits[9::1000] = payloads
         for kind in KINDS:
             check(lambda xp, a, kind=kind: xp.sort(a, kind=kind), x)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("dtype", [*"iIlL"])
+def test_values_of_sparse_integers(dtype: str) -> None:
+    """A sort finds the values of integers far apart, unless there are few."""
+    step = {4: 20_000, 8: 10**13}[numpy.dtype(dtype).itemsize]
+    for n_values in (SIZE, 3000, 500):
+        x = (distinct("l") % n_values * step).astype(dtype)
+        are_few = indexing._find_values(mxnp.array(x)) is NotImplemented
+        assert are_few is (n_values == 500)
+        check(lambda xp, a: xp.unique(a), x)
+        check(lambda xp, a: xp.unique(a.reshape(7, -1)[:, ::2]), x[:70_000])
+        check(lambda xp, a: xp.unique(a, return_counts=True)[1], x)
 
 
 # -- Several rows ---------------------------------------------------------------------
