@@ -321,3 +321,11 @@ def test_exceptions_that_come_while_a_dispatcher_is_asked():
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     expected = ["TypeError 'int' object is not iterable", "KeyboardInterrupt "]
     assert result.stdout.splitlines() == expected
+
+
+def test_a_function_that_is_bound_calls_its_own_function():
+    """It has the ways of the other one, and not the code under its dispatcher."""
+    owner = mxnp.random.default_rng(1)
+    roots = mxnp._bridge.bind_function(mxnp.poly, numpy.roots, None, owner)
+    assert roots([1.0, -3.0, 2.0]).tolist() == [2.0, 1.0]
+    assert mxnp.poly([1.0, 2.0]).tolist() == [1.0, -3.0, 2.0]

@@ -124,6 +124,26 @@ static void check_conditions_of_exp(double x, int conditions)
     check_conditions(MX_OP_exp, exp, -x, conditions);
 }
 
+/* Checks whether heaviside of a float16 number meets a condition. */
+static void check_condition_of_step(uint16_t half, bool is_met)
+{
+    uint16_t step;
+    mx_conditions_clear();
+    mx_native_kernels_base.float16[MX_OP_heaviside](&half, &half, &step, 1);
+    CHECK((mx_conditions_met() != 0) == is_met);
+    mx_conditions_clear();
+}
+
+static void check_conditions_of_steps(void)
+{
+    static const uint16_t signaling[] = {0x7c01, 0x7dff, 0xfc01, 0xfdff},
+                          quiet[] = {0, 0x3c00, 0x7c00, 0x7e00, 0x7fff, 0xfe00, 0xffff};
+    for (size_t i = 0; i < sizeof signaling / sizeof *signaling; i++)
+        check_condition_of_step(signaling[i], true);
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
+        check_condition_of_step(quiet[i], false);
+}
+
 static double random_unit(void)
 {
     static uint64_t state;
@@ -298,6 +318,7 @@ int main(void)
     check_conditions(MX_OP_log, log, NAN, 0);
     check_conditions(MX_OP_log, log, 0, 1);
     check_conditions(MX_OP_log, log, -1, 8);
+    check_conditions_of_steps();
 
     struct mx_loop found, numpys = {.function = call_library, .data = &exponentials};
     mx_isa_limit(0);

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import types
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
@@ -46,6 +48,16 @@ x[::3].astype("f8")
 """.strip().splitlines()
 
 
+@contextmanager
+def large_from(threshold: int) -> Iterator[None]:
+    """Record operations on so many elements in a block."""
+    before = mxnp._bridge.set_threshold(threshold)
+    try:
+        yield
+    finally:
+        mxnp._bridge.set_threshold(before)
+
+
 def outcome(xp: Library, call: str, dtype: str, size: int) -> Any:
     """Return the bits of a result, and the warnings."""
     unsigned = f"u{dtype[1]}"
@@ -62,11 +74,8 @@ def outcome(xp: Library, call: str, dtype: str, size: int) -> Any:
 @pytest.mark.parametrize("dtype", BITS)
 @pytest.mark.parametrize("call", CALLS)
 def test_small_arrays(xp: Library, call: str, dtype: str, threshold: int) -> Any:
-    before = mxnp._bridge.set_threshold(threshold)
-    try:
+    with large_from(threshold):
         return outcome(xp, call, dtype, 8)
-    finally:
-        mxnp._bridge.set_threshold(before)
 
 
 @pytest.mark.skipif(ON_GPU, reason="GPUs have other bits of NaN")
@@ -81,3 +90,14 @@ def test_quiet_nan_meets_no_condition(xp: Library, call: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return numpy.asarray(eval(call, {"np": xp, "x": x})).dtype
+
+
+@pytest.mark.skipif(ON_GPU, reason="GPUs have other bits of NaN")
+@pytest.mark.parametrize("bits", [0x7C01, 0x7DFF, 0xFC01, 0xFDFF, 0x7E00, 0xFFFF])
+def test_one_nan_in_a_block_of_casts(xp: Library, bits: int) -> Any:
+    x = xp.zeros(8, "u2")
+    x[-1] = bits
+    with large_from(0), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = numpy.asarray(x.view("f2").astype("f8")).tobytes()
+    return result, [str(each.message) for each in caught]

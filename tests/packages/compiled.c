@@ -491,15 +491,26 @@ static void negate(char **args, const npy_intp *n, const npy_intp *steps, void *
         *(double *)(args[1] + i * steps[1]) = -*(double *)(args[0] + i * steps[0]);
 }
 
+/* Copies the first element of each row. */
+static void first(char **args, const npy_intp *n, const npy_intp *steps, void *data)
+{
+    for (npy_intp i = 0; i < *n; i++)
+        *(double *)(args[1] + i * steps[1]) = *(double *)(args[0] + i * steps[0]);
+}
+
 static int add_giving(PyObject *module)
 {
+    static PyUFuncGenericFunction row_loops[] = {first};
     static PyUFuncGenericFunction loops[] = {negate};
     static const char types[] = {NPY_DOUBLE, NPY_DOUBLE};
     static void *data[1];
     PyObject *ufunc =
         PyUFunc_FromFuncAndData(loops, data, types, 1, 1, 1, PyUFunc_None, "negate", NULL, 0);
+    PyObject *row_ufunc = PyUFunc_FromFuncAndDataAndSignature(
+        row_loops, data, types, 1, 1, 1, PyUFunc_None, "first", NULL, 0, "(n)->()");
     return PyModule_AddFunctions(module, giving_functions) < 0 ||
-                   PyModule_AddType(module, &giver) < 0
+                   PyModule_AddType(module, &giver) < 0 ||
+                   PyModule_AddObjectRef(module, "row_ufunc", row_ufunc) < 0
                ? -1
                : PyModule_AddObjectRef(module, "ufunc", ufunc);
 }

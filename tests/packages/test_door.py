@@ -690,6 +690,12 @@ def instance_of_a_global(np, p, x):
 
 
 @use
+def instance_of_a_class_in_a_function(np, p, x):
+    scale = p.make_scale()
+    return scale(x)
+
+
+@use
 def kept_array_is_shared(np, p, x):
     model = p.Model(x)
     x += 1
@@ -1832,6 +1838,20 @@ def callback_that_writes(np, p, x):
         y[1] = x[0]
 
     return p.kept_write(own, x), x
+
+
+@use
+def callbacks_of_numbers(np, p, x):
+    """Operations that they start end before the package goes on."""
+
+    def write(number):
+        x[:] = (x * number + 1) / 2
+
+    def read(number):
+        kept.append((x * number + 1) / 2)
+
+    kept = []
+    return p.number_write(write, x), p.number_write(read, x), kept
 
 
 @use

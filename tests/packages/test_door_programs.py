@@ -46,7 +46,7 @@ def script(tmp_path):
 
     def write(text, name="script.py"):
         path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(textwrap.dedent(text))
         return str(path)
 
@@ -184,8 +184,38 @@ print(visited.inner.call(x), *{each.__module__ for each in visited.seen})
     assert run(*RUNNER, "-c", text) == "numpy.ndarray numpy\n"
     only = ("--include", "visited.inner")
     assert run(*RUNNER, *only, "-c", text) == "mxnp.ndarray numpy\n"
+    alone = text.replace("visited.double(x)\n", "")  # which opens that door
+    assert run(*RUNNER, *only, "-c", alone) == "mxnp.ndarray numpy\n"
     whole = run(*RUNNER, "--include", "visited", "-c", text).split()
     assert whole == ["mxnp.ndarray", "mxnp"]
+
+
+def test_package_that_takes_arrays_when_it_is_asked(script, tmp_path):
+    """The program calls other packages in between."""
+    script(
+        """
+        from . import _config
+        def kind(x):
+            return type(x).__module__
+        """,
+        "site-packages/sklearn/__init__.py",
+    )
+    script(
+        "takes = {}\n_get_threadlocal_config = lambda: takes",
+        "site-packages/sklearn/_config.py",
+    )
+    text = """
+import mxnp as np, sklearn, visited
+x = np.arange(5.0)
+takes = sklearn._config.takes
+for answer in False, True:
+    takes["array_api_dispatch"] = answer
+    print(sklearn.kind(x))
+    visited.double(x)
+    print(sklearn.kind(x))
+"""
+    path = python_path(FOLDER, str(tmp_path / "site-packages"))
+    assert run(script(text), PYTHONPATH=path).split() == ["numpy"] * 2 + ["mxnp"] * 2
 
 
 @pytest.mark.parametrize("store", ["setattr(model, ", "model.__setattr__("])

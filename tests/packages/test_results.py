@@ -97,6 +97,12 @@ def test_ufuncs_take_arrays_of_both_kinds(evaluate):
         assert (numpy.asarray(y) == -numpy.asarray(a)).all()
 
 
+def test_ufuncs_of_rows(evaluate):
+    x = mxnp.arange(6.0).reshape(2, 3) + 1
+    assert evaluate("c.row_ufunc(x)", x=x).tolist() == [1, 4]
+    assert evaluate("c.row_ufunc(x)", x=x[1]) == 4
+
+
 def test_ufuncs_get_numpys_arrays_without_the_protocol(evaluate):
     x = mxnp.arange(501.0)  # fewer elements: see test_small_ufuncs.py
     counts = [_bridge.converted_calls()]

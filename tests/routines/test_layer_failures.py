@@ -104,6 +104,8 @@ def test_layers_warn_and_fail_once(
         "np.hstack(7)",
         "np.gradient(7, [f1])",
         # Its code would not raise.
+        "np.poly(np.array(2.0))",
+        "np.roots(np.array(f1[0]))",
         "np.histogramdd(2, [np.sort(f1)])",
         "np.histogramdd(sample=2, bins=[np.sort(f1)])",
         "np.histogramdd([2], bins=[np.sort(f1)])",
