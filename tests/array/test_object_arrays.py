@@ -128,3 +128,26 @@ def test_an_array_of_numpy_stores_the_array_too() -> None:
     mxnp.put(o, [0, 1], [a, [a]])
     assert o[0] is a
     assert o[1][0] is a
+
+
+MOST = constant("python/convert/call_args.h", "MAX_CALL_ARGS")
+MANY = """
+xp.array([*arrays, None])
+xp.array([None, *arrays[::-1], *arrays])
+xp.array([(a, None) for a in arrays])
+xp.asarray([[a, "x"] for a in arrays])
+xp.hstack([xp.array([None]), [*arrays, None]])
+xp.where([True] * n + [False], [*arrays, None], 0)
+xp.repeat([*arrays, None], 2)
+xp.atleast_1d(*[a.reshape(1) for a in arrays])
+xp.broadcast_arrays(*arrays)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("n", [MOST - 1, MOST, MOST + 1, 4 * MOST], ids=str)
+@pytest.mark.parametrize("code", MANY)
+def test_many_arrays_in_a_list(xp: Library, code: str, n: int) -> Any:
+    arrays = [xp.array(i) for i in range(n)]
+    result = eval(code, {"xp": xp, "arrays": arrays, "n": n})
+    items = result.reshape(-1).tolist() if hasattr(result, "shape") else result
+    return [[i for i, a in enumerate(arrays) if a is item] for item in items]

@@ -3,7 +3,7 @@
 #include "python/base/state.h"
 #include "python/base/types.h"
 
-#define MAX_CALL_ARGS 32 /* arrays of one call that are recognised in its results */
+#define MAX_CALL_ARGS 32 /* arrays of one call whose views are recognised in its results */
 #define MAX_OUT       8  /* NumPy arrays passed as out that are recognised */
 
 /* The arrays of one call, so that a result that is one of them, or a view of one, can be
@@ -25,6 +25,8 @@ struct call_args {
     int place;           /* of the argument that is unwrapped */
     int places[MAX_CALL_ARGS];
     PyObject *arrays[MAX_CALL_ARGS];
+    PyObject *more;  /* a list of the arrays beyond `arrays`, or NULL */
+    Py_ssize_t next; /* of these, the one after the last that was recognised */
     Py_ssize_t holders[MAX_CALL_ARGS]; /* references to their NumPy arrays before the call */
     int nout;
     PyObject *outs[MAX_OUT]; /* NumPy arrays passed as out, which are returned unchanged */
@@ -59,8 +61,19 @@ static inline void call_args_begin(struct call_args *call_args)
     call_args->is_full = call_args->is_package = call_args->gives = call_args->keeps_others =
         call_args->is_standard = call_args->is_inside = call_args->has_items =
             call_args->is_held = false;
-    call_args->failed = call_args->generator = NULL;
+    call_args->failed = call_args->generator = call_args->more = NULL;
     call_args->loans = NULL;
+}
+
+/* Add an array that is only recognised, or none if there is no memory. */
+static inline void call_args_add_more(struct call_args *call_args, PyObject *x)
+{
+    if (!call_args->more) {
+        call_args->more = PyList_New(0);
+        call_args->next = 0;
+    }
+    if (!call_args->more || PyList_Append(call_args->more, x) < 0)
+        PyErr_Clear();
 }
 
 static inline void call_args_add(struct call_args *call_args, PyObject *x)
@@ -71,6 +84,7 @@ static inline void call_args_add(struct call_args *call_args, PyObject *x)
         call_args->is_full = true;
         if (!call_args->failed && root_of(x)->failure)
             call_args->failed = x;
+        call_args_add_more(call_args, x);
         return;
     }
     calls_with_arrays += call_args->n == 0;
@@ -87,6 +101,7 @@ static inline void call_args_end(struct call_args *call_args)
         call_args_release(call_args->arrays[i]);
     calls_with_arrays -= call_args->n > 0;
     calls_with_more -= call_args->is_full;
+    Py_XDECREF(call_args->more);
 }
 
 /* Check for an object in whose place NumPy gets another one. */

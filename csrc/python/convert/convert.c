@@ -202,18 +202,27 @@ static void adopt_base(struct array *out, PyObject *base)
 }
 
 /* Return a borrowed reference to the array of the call that has a NumPy array inside, or NULL.
- */
-static PyObject *find_array(const struct call_args *call_args, PyObject *np_array)
+ * Many are mostly found in their order. */
+static PyObject *find_array(struct call_args *call_args, PyObject *np_array)
 {
+    Py_ssize_t n = call_args->more ? PyList_Size(call_args->more) : 0;
     for (int i = 0; i < call_args->n; i++)
         if (as_array(call_args->arrays[i])->unprepared == np_array)
             return call_args->arrays[i];
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_ssize_t at = (call_args->next + i) % n;
+        PyObject *x = PyList_GetItem(call_args->more, at);
+        if (as_array(x)->unprepared != np_array)
+            continue;
+        call_args->next = at + 1;
+        return x;
+    }
     return NULL;
 }
 
 /* NumPy may have made a new array of objects of the items of a list, or a view of one.  Those
  * that are arrays of the call become elements in place of the NumPy arrays inside. */
-static void adopt_elements(PyArrayObject *np_array, const struct call_args *call_args)
+static void adopt_elements(PyArrayObject *np_array, struct call_args *call_args)
 {
     PyObject *base = PyArray_BASE(np_array);
     if (base && Py_TYPE(base) == np_array_type && Py_REFCNT(base) == 1)
