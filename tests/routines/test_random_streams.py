@@ -578,6 +578,86 @@ def test_methods_of_subclasses_are_called_each_time() -> None:
     assert all(rng.random(size).min() >= 100 for size in (5, 5000, 5000))
 
 
+CALLS_OF_OTHERS = {
+    "Generator": """
+        permutation(n)
+        permutation(xp.arange(n))
+        permutation(xp.ones((n, 2)), axis=1)
+        choice(n, 3)
+        choice(n, n // 2, replace=False)
+        choice(n, 3, p=xp.ones(n) / n)
+        multivariate_normal(xp.zeros(2), xp.eye(2), n)
+        bytes(n)
+        shuffle(xp.arange(n))
+        random(n)
+        normal(size=n)
+    """,
+    "RandomState": """
+        rand(n)
+        randn(n)
+        random(n)
+        permutation(n)
+        permutation(xp.arange(n))
+        choice(n, 3)
+        choice(n, 3, replace=False)
+        choice(n, 3, p=xp.ones(n) / n)
+        multivariate_normal(xp.zeros(2), xp.eye(2), n)
+        bytes(n)
+        uniform(size=n)
+    """,
+}
+
+
+def overriding(xp: Any, kind: str, calls: list[str]) -> Any:
+    """Return an object of a class whose methods note that they are called."""
+
+    def noting(name: str) -> Any:
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            given = [x for x in args if hasattr(x, "dtype")]
+            calls.append(f"{name} {[isinstance(x, xp.ndarray) for x in given]}")
+            return getattr(super(own, self), name)(*args, **kwargs)
+
+        return method
+
+    base = getattr(xp.random, kind)
+    inner = ["shuffle", "random", "integers", "randint", "random_sample"]
+    inner += ["standard_normal", "permutation"]
+    names = [name for name in inner if hasattr(base, name)]
+    own = type("Own", (base,), {name: noting(name) for name in names})
+    return own
+
+
+@pytest.mark.parametrize("n", [5, 20_000])
+@pytest.mark.parametrize("kind", CALLS_OF_OTHERS)
+def test_methods_call_those_that_a_program_overrides(xp: Any, kind: str, n: int) -> Any:
+    results = []
+    for call in CALLS_OF_OTHERS[kind].split("\n")[1:-1]:
+        calls: list[str] = []
+        names = {"xp": xp, "n": n, "own": overriding(xp, kind, calls)}
+        result = eval(f"own(xp.random.PCG64(3)).{call.strip()}", names)
+        results.append((result, calls))
+    return results
+
+
+@pytest.mark.parametrize("n", [5, 200_000])
+def test_methods_of_a_class_are_called_with_a_generator(xp: Any, n: int) -> Any:
+    rng, state = xp.random.default_rng(3), xp.random.RandomState(3)
+    base, legacy = xp.random.Generator, xp.random.RandomState
+    x = xp.arange(n)
+    base.shuffle(rng, x)
+    return [
+        *(
+            x,
+            base.random(rng, n),
+            base.normal(rng, size=n),
+            base.integers(rng, 0, n, n),
+        ),
+        *(base.permutation(rng, n), base.choice(rng, n, n // 2, replace=False)),
+        *(legacy.rand(state, n), legacy.permutation(state, x)),
+        *(rng.random(), state.random()),
+    ]
+
+
 # -- Code that runs in the middle of a draw -------------------------------------------
 
 INTERRUPTED = {
