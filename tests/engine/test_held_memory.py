@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,3 +50,30 @@ def test_larger_operands_wait_longer() -> None:
     total, waiting = add_in_steps(MOST + 1, 12)
     assert waiting == [*range(waiting[0], waiting[0] + 12)]
     assert (numpy.asarray(total) == 66).all()
+
+
+@pytest.mark.thread_unsafe(reason="it counts the memory of the process")
+@pytest.mark.parametrize("size", [MOST, 10 * MOST])
+def test_tracemalloc_counts_arrays_as_numpys(xp: Any, size: int) -> Any:
+    def count() -> list[int]:
+        traces = tracemalloc.take_snapshot().traces
+        domain = numpy.lib.tracemalloc_domain
+        found = [t.size for t in traces if t.domain == domain and t.size >= size]
+        return sorted(found)
+
+    tracemalloc.start()
+    try:
+        a = xp.ones(size)
+        b = a + 1
+        view = b[::2]
+        counts = [count()]
+        float(b[0])
+        del a
+        c = xp.array([b, b], dtype="f4")
+        counts.append(count())
+        del b, c
+        counts.append(count())
+        del view
+        return [*counts, count()]
+    finally:
+        tracemalloc.stop()

@@ -3,16 +3,24 @@
  * Such a NumPy array owns its data like any other, so NumPy calls the handler of this file when
  * it is freed.
  */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "python/record/memory.h"
 #include "python/base/dtypes.h"
 #include "python/base/settings.h"
+#include <dlfcn.h>
 
 #define HANDLER_NAME "mem_handler"
+#define TRACE_DOMAIN 389047 /* numpy.lib.tracemalloc_domain */
 
 static PyObject *handler; /* the capsule that marks NumPy arrays over buffers */
 
 /* The value of `shown` for memory that NumPy itself requested. */
 static char *somewhere;
+
+/* Note memory for Python's tracemalloc, as NumPy does with what it requests itself: from the
+ * line that made the array on, although it may be allocated later. */
+static int (*track)(unsigned domain, uintptr_t memory, size_t nbytes);
+static int (*untrack)(unsigned domain, uintptr_t memory);
 
 static void *handler_malloc(void *context, size_t size)
 {
@@ -43,6 +51,7 @@ static void handler_free(void *context, void *memory, size_t size)
     struct mx_buffer *buffer = core->mx_buffer_get(memory);
     /* A thread that runs the queue may look at it: see coherence.c. */
     __atomic_store_n(&buffer->published, NULL, __ATOMIC_RELAXED);
+    untrack(TRACE_DOMAIN, (uintptr_t)buffer);
     core->mx_buffer_release(buffer);
 }
 
@@ -89,6 +98,7 @@ PyObject *memory_new_over(struct mx_buffer *buffer, int type, int ndim, const np
     fields->flags |= NPY_ARRAY_OWNDATA;
     fields->mem_handler = Py_NewRef(handler);
     buffer->published = &fields->data;
+    track(TRACE_DOMAIN, (uintptr_t)buffer, buffer->nbytes);
     return np_array;
 }
 
@@ -215,6 +225,12 @@ void memory_raise_error(void)
 
 int memory_load(void)
 {
+    *(void **)&track = dlsym(RTLD_DEFAULT, "PyTraceMalloc_Track");
+    *(void **)&untrack = dlsym(RTLD_DEFAULT, "PyTraceMalloc_Untrack");
+    if (!track || !untrack) {
+        PyErr_SetString(PyExc_ImportError, "this Python cannot trace memory");
+        return -1;
+    }
     handler = PyCapsule_New(&the_handler, HANDLER_NAME, NULL);
     return handler ? 0 : -1;
 }
