@@ -28,18 +28,22 @@ from .arguments import is_core_dtype
 _KINDS = {"PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"}
 
 
-def _numpys_class(bits: Any) -> Any:
-    """Return NumPy's class of a bit generator, or None if a program derived its own."""
-    original = getattr(numpy.random, type(bits).__name__, None)
-    is_known = type(bits).__name__ in _KINDS
-    is_numpys = is_known and type(bits) in (original, find_counterpart(original))
-    return original if is_numpys else None
-
-
 def _bits_of(generator: Any) -> Any:
     """Return the bit generator of a RandomState, or itself."""
     is_state = isinstance(generator, RandomState)
     return generator._bit_generator if is_state else generator
+
+
+def _numpys_class(generator: Any) -> Any:
+    """Return NumPy's class of the bit generator, or None if the core does not draw.
+
+    A program may have derived a class of its own.
+    """
+    kind = type(_bits_of(generator))
+    original = getattr(numpy.random, kind.__name__, None)
+    is_known = kind.__name__ in _KINDS and get_device() != GPU
+    is_numpys = is_known and kind in (original, find_counterpart(original))
+    return original if is_numpys else None
 
 
 # -- Draws ----------------------------------------------------------------------------
@@ -148,9 +152,8 @@ def _pays(draw: _Draw, kind: str) -> bool:
 
 def _draw(generator: Any, draw: _Draw, size: Any, out: Any = None) -> Any:
     """Return draws of a RandomState or a bit generator, or NotImplemented."""
-    bits, dtype = _bits_of(generator), numpy.dtype(draw.dtype)
-    original = _numpys_class(bits)
-    if original is None or get_device() == GPU or not _pays(draw, original.__name__):
+    dtype, original = numpy.dtype(draw.dtype), _numpys_class(generator)
+    if original is None or not _pays(draw, original.__name__):
         return NotImplemented
     if out is None:
         shape = _shape(size)
@@ -163,7 +166,7 @@ def _draw(generator: Any, draw: _Draw, size: Any, out: Any = None) -> Any:
         return NotImplemented
     if not _known(original, draw):
         return NotImplemented
-    with bits.lock:
+    with _bits_of(generator).lock:
         has_drawn = _fill(generator, original.__name__, out, draw)
     return out if has_drawn else NotImplemented
 
@@ -480,14 +483,11 @@ def _exchanges(original: Any, owner: type, is_masked: bool) -> bool:
 
 def _exchange(generator: Any, out: Any, first: int = 1, is_masked: bool = True) -> Any:
     """Return a row whose elements are exchanged in place, or NotImplemented."""
-    bits = _bits_of(generator)
-    original = _numpys_class(bits)
+    original = _numpys_class(generator)
     owner = RandomState if isinstance(generator, RandomState) else Generator
-    if original is None or get_device() == GPU:
+    if original is None or not _exchanges(original, owner, is_masked):
         return NotImplemented
-    if not _exchanges(original, owner, is_masked):
-        return NotImplemented
-    with bits.lock:
+    with _bits_of(generator).lock:
         done = _exchange_elements(generator, original.__name__, out, first, is_masked)
     return out if done else NotImplemented
 
