@@ -98,9 +98,15 @@ struct mx_loop {
 
 /* Finds a loop of a ufunc by its types, one NumPy type number for each operand.  ufunc_fields
  * is the address of the fields after the object's head.  Returns a status; it is a failure if
- * the ufunc does not have nin inputs, nout outputs and ntypes loops. */
+ * the ufunc does not have nin inputs, nout outputs and ntypes loops.  The loop is not called,
+ * and `clears` is 0. */
 int mx_loop_find(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
                  const char *types);
+
+/* Sets `clears`: comparisons and extremes clear the conditions, as they must not report NaN.
+ * The loop runs on zeros, and on no elements along other axes than the first, as those of
+ * matmul. */
+void mx_loop_try(struct mx_loop *loop);
 
 /* Returns the functions of the core that the bridge calls, a struct mx_recorder of
  * api/recorder.h.  The bridge records operations with them. */

@@ -18,10 +18,7 @@ struct ufunc_fields {
     const char *types; /* nargs type numbers for each of ntypes loops */
 };
 
-/* Returns whether a loop clears all floating-point conditions at its end, as comparisons and
- * extremes do, which must not report NaN.  The loop runs on zeros to find out, and on no
- * elements along other axes than the first, as those of matmul. */
-static bool clears_conditions(const struct mx_loop *loop)
+void mx_loop_try(struct mx_loop *loop)
 {
     enum { COUNT = 64, STRIDE = 16 };
     _Alignas(16) char memory[MX_MAX_OPERANDS][COUNT * STRIDE] = {{0}};
@@ -35,9 +32,8 @@ static bool clears_conditions(const struct mx_loop *loop)
     feholdexcept(&environment);
     feraiseexcept(FE_DIVBYZERO);
     loop->function(args, lengths, strides, loop->data);
-    bool is_cleared = !fetestexcept(FE_DIVBYZERO);
+    loop->clears = !fetestexcept(FE_DIVBYZERO);
     fesetenv(&environment);
-    return is_cleared;
 }
 
 int mx_loop_read(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
@@ -58,7 +54,6 @@ int mx_loop_read(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout,
             .function = ufunc->functions[i],
             .data = ufunc->data ? ufunc->data[i] : NULL,
         };
-        out->clears = clears_conditions(out);
         return MX_OK;
     }
     return mx_fail(MX_ERROR_VALUE, "ufunc '%s' has no loop for these types", ufunc->name);

@@ -5,6 +5,6 @@
  */
 #include "base/base.h"
 
-/* Implements mx_loop_find of mxnp.h.  Returns a status. */
+/* Implements mx_loop_find of mxnp.h, which also declares mx_loop_try.  Returns a status. */
 int mx_loop_read(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
                  const char *types);

@@ -31,6 +31,8 @@ int main(void)
     } ufunc = {2, 1, 3, 0, functions, NULL, 1, 0, "matmul", "ddd"};
     struct mx_loop loop;
     CHECK(mx_loop_read(&loop, (uintptr_t)&ufunc, 2, 1, 1, "ddd") == MX_OK);
-    CHECK(loop.function == multiply && !loop.clears && n_calls == 1);
+    CHECK(loop.function == multiply && !loop.clears && n_calls == 0);
+    mx_loop_try(&loop);
+    CHECK(!loop.clears && n_calls == 1);
     return 0;
 }

@@ -57,8 +57,11 @@ static bool is_special(int op, const struct signature *signature)
 
 /* Find the loop that ml_dtypes registered with a ufunc for bfloat16.  These loops call C++
  * functions of floats, which run without the GIL and keep all conditions. */
-static bool find_registered(struct mx_loop *out, const PyUFuncObject *ufunc, const int *types)
+static bool find_registered(struct mx_loop *out, const PyUFuncObject *ufunc, const int *rows)
 {
+    int types[MX_MAX_OPERANDS];
+    for (int i = 0; i < ufunc->nargs; i++)
+        types[i] = dtype_type_number(rows[i]);
     PyObject *number = PyLong_FromLong(dtype_type_number(ROW_bfloat16));
     if (!number)
         return false; /* with an exception set */
@@ -84,22 +87,29 @@ static bool is_silent(int op, const int *rows)
            (is_extreme || strcmp(core->mx_op_get(op)->result, "truth") == 0);
 }
 
-bool signature_loop(struct mx_loop *out, PyObject *object, const int *rows)
+/* Find a loop in the table of a ufunc, which has only NumPy's own dtypes.  The loop is not
+ * called to see what it does: one of another package may issue warnings. */
+static bool find_loop(struct mx_loop *out, PyObject *object, const int *rows)
 {
     const PyUFuncObject *ufunc = (const PyUFuncObject *)object;
-    int numbers[MX_MAX_OPERANDS];
-    char types[MX_MAX_OPERANDS];
-    bool is_numpys = true;
-    for (int i = 0; i < ufunc->nargs; i++) {
-        numbers[i] = dtype_type_number(rows[i]);
-        types[i] = (char)numbers[i];
-        is_numpys = is_numpys && rows[i] != ROW_bfloat16;
-    }
-    if (!is_numpys)
-        return find_registered(out, ufunc, numbers);
     uintptr_t fields = (uintptr_t)ufunc + sizeof(PyObject);
+    char types[MX_MAX_OPERANDS];
+    for (int i = 0; i < ufunc->nargs; i++) {
+        int number = dtype_type_number(rows[i]);
+        if (number >= NPY_NTYPES_LEGACY)
+            return false;
+        types[i] = (char)number;
+    }
     return core->mx_loop_find(out, fields, ufunc->nin, ufunc->nout, ufunc->ntypes, types) ==
            MX_OK;
+}
+
+bool signature_loop(struct mx_loop *out, PyObject *object, const int *rows)
+{
+    if (!find_loop(out, object, rows))
+        return find_registered(out, (const PyUFuncObject *)object, rows);
+    core->mx_loop_try(out);
+    return true;
 }
 
 const struct mx_loop *signature_uniform(struct uniform_loops *loops, int row)
@@ -200,25 +210,6 @@ struct others_signature {
 };
 static struct table others = {.row_size = sizeof(struct others_signature)};
 
-/* Find the loop of a ufunc of another package, which is not called to see what it does: it may
- * issue warnings. */
-static bool find_others_loop(struct mx_loop *out, PyObject *object, const int *rows)
-{
-    const PyUFuncObject *ufunc = (const PyUFuncObject *)object;
-    for (int i = 0; i < ufunc->ntypes; i++) {
-        int k = 0;
-        while (k < ufunc->nargs &&
-               ufunc->types[i * ufunc->nargs + k] == dtype_type_number(rows[k]))
-            k++;
-        if (k < ufunc->nargs)
-            continue;
-        *out = (struct mx_loop){.function = (mx_loop_function)ufunc->functions[i],
-                                .data = ufunc->data ? ufunc->data[i] : NULL};
-        return ufunc->functions[i];
-    }
-    return false;
-}
-
 /* Return a new signature, or NULL with or without an exception. */
 static struct signature *find_others(PyObject *ufunc, const struct source *inputs, int nin)
 {
@@ -229,7 +220,7 @@ static struct signature *find_others(PyObject *ufunc, const struct source *input
     for (int i = 0; i < nin; i++)
         codes[i] = inputs[i].code;
     signature->exists = find_rows(ufunc, codes, nin, 1, signature, rows) &&
-                        find_others_loop(&signature->numpys, ufunc, rows);
+                        find_loop(&signature->numpys, ufunc, rows);
     signature->is_known = !PyErr_Occurred();
     if (signature->is_known)
         return signature;
