@@ -44,6 +44,7 @@ class Function:
     operation: int
     is_maker: bool
     depth: int
+    stores: bool
     is_view: bool
     is_member: bool
     @property

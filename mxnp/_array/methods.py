@@ -99,7 +99,8 @@ add_members(
 for _name in _VIEWS:
     _view = vars(ndarray)[_name]
     getattr(_view, "fget", _view).is_view = True
-vars(ndarray)["fill"].depth = -1
+vars(ndarray)["fill"].depth = 0
+vars(ndarray)["fill"].stores = True
 add_members(
     Subclass,
     numpy.ndarray,

@@ -85,6 +85,7 @@ struct function {
     bool is_standard;     /* results are arrays, never NumPy scalars */
     bool is_preparing;    /* a thread adds what the row says, and holds the lock */
     int depth;            /* levels of tuples and lists that are unwrapped */
+    bool stores;          /* an array of objects stores the other arguments as they are */
     unsigned check_epoch; /* when the two fields below were set: see object/checks.h */
     unsigned char verdict, n_checked;
     PyObject *dict;

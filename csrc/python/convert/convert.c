@@ -134,8 +134,9 @@ PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth)
     return Py_NewRef(unwrap(x, call_args));
 }
 
-/* Return a new tuple of arguments unwrapped.  With the depth -1 only the first is. */
-static PyObject *unwrap_args(PyObject *args, struct call_args *call_args, int depth)
+/* Return a new tuple of so many arguments unwrapped, and the others as they are. */
+static PyObject *unwrap_args(PyObject *args, struct call_args *call_args, int depth,
+                             Py_ssize_t n_unwrapped)
 {
     Py_ssize_t n = PyTuple_Size(args);
     PyObject *out = PyTuple_New(n);
@@ -143,8 +144,7 @@ static PyObject *unwrap_args(PyObject *args, struct call_args *call_args, int de
         return NULL;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = PyTuple_GetItem(args, i);
-        PyObject *value =
-            depth < 0 && i > 0 ? Py_NewRef(x) : convert_unwrap(x, call_args, depth);
+        PyObject *value = i < n_unwrapped ? convert_unwrap(x, call_args, depth) : Py_NewRef(x);
         if (!value) {
             Py_DECREF(out);
             return NULL;
@@ -616,13 +616,11 @@ bool convert_keeps_items(PyObject *args, PyObject *kwargs)
     return makes_objects(args, kwargs) || has_argument(args, kwargs, gets_items);
 }
 
-/* Return to which depth a function gets NumPy arrays in place of arrays. */
-static int find_depth(const struct function *f, PyObject *args, PyObject *kwargs)
+/* Check whether the first argument stores the others as they are. */
+static bool stores_others(const struct function *f, PyObject *args)
 {
-    PyObject *first = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : Py_None;
-    if (f->depth < 0)
-        return is_array(first) && PyArray_DESCR(np_array_of(first))->kind == 'O' ? -1 : 0;
-    return f->depth > 0 && convert_keeps_items(args, kwargs) ? 0 : f->depth;
+    PyObject *first = f->stores && PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : Py_None;
+    return is_array(first) && PyArray_DESCR(np_array_of(first))->kind == 'O';
 }
 
 /* Check whether a function that returns views if possible had to read elements after all. */
@@ -723,9 +721,11 @@ PyObject *convert_call(const struct function *f, PyObject *callable, PyObject *a
 {
     struct call_args call_args;
     call_args_begin(&call_args);
-    int depth = find_depth(f, args, kwargs);
+    int depth = f->depth > 0 && convert_keeps_items(args, kwargs) ? 0 : f->depth;
     bool has_named = kwargs && PyDict_Size(kwargs) > 0;
-    PyObject *positional = unwrap_args(args, &call_args, depth), *named = NULL, *result = NULL;
+    Py_ssize_t n_unwrapped = stores_others(f, args) ? 1 : PyTuple_Size(args);
+    PyObject *positional = unwrap_args(args, &call_args, depth, n_unwrapped), *named = NULL,
+             *result = NULL;
     if (positional && has_named)
         named = convert_unwrap_kwargs(kwargs, &call_args, depth);
     if (positional && (named || !has_named))

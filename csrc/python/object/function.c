@@ -1207,7 +1207,7 @@ static bool are_taken(const struct function *f, PyObject *const *args, size_t n,
 {
     size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
     Py_ssize_t least = least_large(f);
-    bool has_container = f->depth < 0, stores_objects = false;
+    bool has_container = f->stores, stores_objects = false;
     for (size_t i = 0; i < all; i++) {
         if (!is_taken(f, args[i], least))
             return false;
@@ -1415,6 +1415,7 @@ static struct function *copy_function(const struct function *f, PyObject *wrappe
     copy->is_maker = f->is_maker;
     copy->is_view = f->is_view;
     copy->depth = f->depth;
+    copy->stores = f->stores;
     copy->dict = f->dict ? PyDict_Copy(f->dict) : NULL;
     if (f->dict && !copy->dict)
         Py_CLEAR(copy);
@@ -1665,8 +1666,9 @@ static PyMemberDef function_members[] = {
     {"is_maker", T_BOOL, offsetof(struct function, is_maker), 0,
      "Whether results have a default dtype unless the call passes one."},
     {"depth", T_INT, offsetof(struct function, depth), 0,
-     "The levels of tuples and lists among the arguments whose arrays become NumPy's. With -1 "
-     "an array of objects stores the arguments after the first as they are."},
+     "The levels of tuples and lists among the arguments whose arrays become NumPy's."},
+    {"stores", T_BOOL, offsetof(struct function, stores), 0,
+     "Whether an array of objects stores the arguments after it as they are."},
     {"is_view", T_BOOL, offsetof(struct function, is_view), 0,
      "Whether results are views if the elements need not be read."},
     {"is_member", T_BOOL, offsetof(struct function, is_member), 0,
