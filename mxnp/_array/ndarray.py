@@ -7,6 +7,7 @@ Operators, indexing and iteration are in the bridge
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from typing import Any, cast
 
@@ -41,6 +42,9 @@ class ArrayType(type):
         if namespace.get("__array_ufunc__") is not None:
             parent = OverridingSubclass
         bases = tuple(parent if base is ndarray else base for base in bases)
+        caller = sys._getframe().f_back
+        if caller and "__name__" in caller.f_globals:  # as `type` does
+            namespace = {"__module__": caller.f_globals["__name__"]} | namespace
         return types.new_class(name, bases, kwargs, lambda body: body.update(namespace))
 
     def __instancecheck__(cls, instance: object) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import pickle
 import re
 import types
 from collections.abc import Iterator
@@ -421,3 +422,20 @@ def test_slots_leave_a_subclass_without_a_dictionary(owner: Library) -> None:
         assert not hasattr(x, "__dict__")
         with pytest.raises(AttributeError, match="has no attribute 'title'"):
             x.title = "y"
+
+
+class OfStatement(mxnp.ndarray):
+    pass
+
+
+OfCall = type("OfCall", (mxnp.ndarray,), {"tag": 1})
+
+
+def test_a_class_that_type_makes_belongs_to_its_module():
+    made = types.new_class("Made", (mxnp.ndarray,))
+    assert made.__module__ == "types"  # as any class that it makes
+    assert OfCall.__module__ == OfStatement.__module__ == __name__
+    own = mxnp.ones(2).view(OfCall)
+    assert type(pickle.loads(pickle.dumps(own))) is OfCall
+    named = type("Named", (mxnp.ndarray,), {"__module__": "elsewhere"})
+    assert named.__module__ == "elsewhere"
