@@ -698,3 +698,12 @@ def test_a_dtype_that_changes_the_array(xp):
         pass
 
     return a.astype(Dtype), a
+
+
+def test_comparisons_see_who_owns_memory():
+    numbers = mxnp.arange(4), mxnp.arange(5)[:4]
+    numpys = numpy.arange(4), numpy.arange(5)[:4]
+    for ours, theirs in zip(numbers, reversed(numpys), strict=True):
+        with pytest.raises(AssertionError, match="own"):
+            assert_same(ours, theirs)
+    assert_same(numbers[0], numpys[0].copy().reshape(4))
