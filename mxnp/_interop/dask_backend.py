@@ -243,6 +243,36 @@ def _concatenate3(function: Callable[..., Any]) -> Callable[..., Any]:
     return concatenate3
 
 
+def _unique_internal(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Sort the elements once, where Dask compares all with each value that it finds."""
+
+    @functools.wraps(function)
+    def unique(ar: Any, indices: Any, counts: Any, return_inverse: bool = False) -> Any:
+        if type(ar) is not ndarray or ar.dtype.hasobject:
+            return function(ar, indices, counts, return_inverse)
+        values, places = mxnp.unique(ar, return_inverse=True)
+        if not mxnp.array_equal(
+            values, values
+        ):  # Dask finds no element that equals NaN
+            return function(ar, indices, counts, return_inverse)
+        fields = {"values": values}
+        if indices is not None:
+            fields["indices"] = mxnp.full(len(values), len(ar) and indices.max())
+            mxnp.minimum.at(fields["indices"], places, indices)
+        if return_inverse:
+            fields["inverse"] = mxnp.arange(len(values))
+        if counts is not None:
+            fields["counts"] = mxnp.zeros(len(values), int)
+            mxnp.add.at(fields["counts"], places, counts)
+        dtype = [(name, x.dtype) for name, x in fields.items()]
+        result = mxnp.empty(len(values), dtype)
+        for name, x in fields.items():
+            result[name] = x
+        return result
+
+    return unique
+
+
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     """Pass NumPy's functions in place of ours, because Dask reads their parameters."""
 
@@ -289,6 +319,7 @@ def install(array: Any) -> None:
     numpy_backend.to_backend = staticmethod(_to_numpy(numpy_backend.to_backend))
     _replace("from_array", _from_array)
     _replace("core.concatenate3", _concatenate3)
+    _replace("routines._unique_internal", _unique_internal)
     array.reduction = _reduction(array.reduction)
     for path in _CREATING:
         _replace(path, _creating)

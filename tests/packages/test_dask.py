@@ -137,6 +137,10 @@ CASES = [
     da.unique(i)
     da.unique(i, return_counts=True)[1]
     da.unique(i, return_inverse=True)[1]
+    da.unique(j, return_index=True)[1]
+    da.unique(v, return_index=True, return_inverse=True, return_counts=True)[3]
+    da.unique(n, return_counts=True)[1]
+    da.unique(v[:0], return_counts=True)[1]
     da.isin(i, np.array([1, 2]))
     da.union1d(i, i + 1)
     da.concatenate([x, y], axis=1)
@@ -492,6 +496,20 @@ def test_percentiles_of_chunks_are_ours():
     assert "partition" in {row.operation for row in report.report.rows}
     theirs = da.percentile(da.from_array(a, chunks=200_000), [10, 50])
     assert ours.tolist() == theirs.compute(scheduler="sync").tolist()
+
+
+def test_elements_are_not_compared_with_each_value_that_is_found():
+    a = numpy.random.default_rng(0).integers(0, 500, size=60_000)
+    x = da.from_array(mxnp.array(a), chunks=30_000)
+    with mxnp.profile() as report:
+        values, counts = dask.compute(
+            *da.unique(x, return_counts=True), scheduler="sync"
+        )
+    n_compared = sum(
+        row.calls for row in report.report.rows if row.operation == "equal"
+    )
+    assert n_compared < 10
+    assert counts.tolist() == numpy.bincount(a)[values].tolist()
 
 
 # -- Sizes, tokens, pickles ------------------------------------------------------------
