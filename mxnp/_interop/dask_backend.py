@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import sys
 import uuid
 from collections.abc import Callable
@@ -197,7 +198,7 @@ def _converting(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _from_array(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Put each chunk of an mxnp array into the graph, as Dask does for NumPy arrays."""
+    """Put each chunk of an mxnp array into the graph, with memory of its own."""
 
     @functools.wraps(function)
     def from_array(
@@ -209,14 +210,14 @@ def _from_array(function: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         if type(x) is not ndarray or lock:
             return function(x, chunks, name, lock, **kwargs)
-        x = x.copy()
+        take: Callable[..., Any] = functools.partial(operator.getitem, x)
         chunks = core.normalize_chunks(chunks, x.shape, dtype=x.dtype)
         if name in (None, True):
             name = f"array-{tokenize(x, chunks)}"
         elif name is False:
             name = f"array-{uuid.uuid1()}"
         keys = itertools.product([name], *(range(len(sizes)) for sizes in chunks))
-        values = (x[key] for key in core.slices_from_chunks(chunks))
+        values = (take(key).copy() for key in core.slices_from_chunks(chunks))
         graph = dict(zip(keys, values, strict=True))
         return core.Array(graph, name, chunks, meta=x, dtype=x.dtype)
 

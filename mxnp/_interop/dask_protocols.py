@@ -45,14 +45,22 @@ def describe_chunks() -> str:
 
 
 def register_sizes(sizes: Any) -> None:
-    """Register the size of an array, which a worker needs at the end of a task."""
+    """Register the size of an array, which a worker needs at the end of a task.
+
+    A view counts with all the memory that it keeps, however few elements it has.
+    """
 
     @sizes.sizeof.register(ndarray)  # type: ignore[untyped-decorator]
     def size(array: ndarray) -> int:
         flush("dask")  # otherwise the queue holds memory that the worker believes free
+        kept: Any = array
+        while kept is not None:
+            if isinstance(kept, ndarray | numpy.ndarray) and kept.flags.owndata:
+                return int(kept.nbytes)
+            kept = getattr(kept, "base", None)
         lengths = zip(array.shape, array.strides, strict=True)
         n = math.prod(k if stride else min(k, 1) for k, stride in lengths)
-        return int(n * array.itemsize)
+        return int(n * array.itemsize)  # in a buffer of others, or a mapped file
 
 
 def register_tokens(tokens: Any) -> None:

@@ -515,20 +515,42 @@ def test_elements_are_not_compared_with_each_value_that_is_found():
 # -- Sizes, tokens, pickles ------------------------------------------------------------
 
 
-def test_sizes_are_those_of_numpy():
-    a = numpy.zeros((300, 400))
+def elided(n):
+    """Return an array that was written into the memory of a temporary one."""
+    return mxnp.ones(n) * 2 + 1
+
+
+@pytest.mark.parametrize(
+    ("x", "n_bytes"),
+    [
+        (mxnp.zeros((300, 400)), 960_000),
+        (mxnp.zeros((300, 400))[:10], 960_000),
+        (mxnp.zeros((300, 400))[:0], 960_000),
+        (mxnp.zeros((300, 400)).T[5:][::2], 960_000),
+        (mxnp.zeros((300, 400)).T[5:].reshape(-1, 5)[:3], 395 * 300 * 8),
+        (mxnp.lib.stride_tricks.sliding_window_view(mxnp.zeros(500), 9), 4000),
+        (mxnp.broadcast_to(mxnp.zeros((300, 400))[0], (300, 400)), 960_000),
+        (mxnp.broadcast_to(7.0, (300, 400)), 8),
+        (mxnp.asarray(numpy.zeros((300, 400))[:10]), 960_000),
+        (mxnp.frombuffer(bytes(800)), 800),
+        (mxnp.zeros((300, 400)) + 1, 960_000),
+        ((mxnp.zeros((300, 400)) + 1)[::7], 960_000),
+        (elided(120_000), 960_000),
+        (elided(120_000)[:5], 960_000),
+        (mxnp.arange(120_000)[mxnp.arange(100)], 800),
+        (mxnp.zeros(3, dtype=object), 24),
+    ],
+    ids=lambda x: f"{x.shape}-{x.strides}" if isinstance(x, mxnp.ndarray) else "",
+)
+def test_a_size_is_that_of_the_memory_that_is_kept(x, n_bytes):
+    assert sizeof(x) == n_bytes
+    assert sizeof([x[...]]) - sizeof([]) in (n_bytes, n_bytes + 8)
+
+
+def test_each_chunk_of_an_array_has_memory_of_its_own():
     x = mxnp.zeros((300, 400))
-    for take in (
-        lambda x: x,
-        lambda x: x[:100],
-        lambda x: x.reshape(-1),
-        lambda x: x.T,
-        lambda x: numpy.broadcast_to(x[0], (300, 400)),
-        lambda x: x[:0],
-        lambda x: x[0, 0],
-    ):
-        assert sizeof(take(x)) == sizeof(take(a))
-    assert sizeof(x + 1) == 960_000
+    for chunk in chunks_of(da.from_array(x, chunks=100)):
+        assert sizeof(chunk) == chunk.nbytes == 80_000
 
 
 def test_a_size_is_that_of_an_array_in_memory():
