@@ -94,6 +94,7 @@ def register_serializers(protocol: Any) -> None:
 def adapt_workers(workers: Any) -> None:
     """Run deferred operations in tasks, and limit mxnp to a worker's share."""
     _complete_tasks(workers)
+    _spill_without_cache(workers.WorkerMemoryManager)
     create = workers.Worker.__init__
 
     @functools.wraps(create)
@@ -132,6 +133,24 @@ def _complete_tasks(workers: Any) -> None:
         return await run_async(complete, *args)
 
     workers._run_task_simple, workers._run_task_async = run_task, run_task_async
+
+
+def _spill_without_cache(manager: Any) -> None:
+    """Return cached memory to the system before a worker spills, and that of chunks.
+
+    A worker spills until its process is small enough, whatever uses the memory.
+    """
+    spill = manager._spill
+
+    @functools.wraps(spill)
+    async def _spill(self: Any, worker: Any, _: int) -> None:
+        cached = core.set_memory_limit(0)
+        try:
+            await spill(self, worker, worker.monitor.get_process_memory())
+        finally:
+            core.set_memory_limit(cached)
+
+    manager._spill = _spill
 
 
 def _limit_to_share(worker: Any) -> None:

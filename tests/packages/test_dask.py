@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import types
 import warnings
 
 import numpy
@@ -650,6 +651,59 @@ def test_tasks_end_when_their_operations_have_run():
 
 
 CLUSTER_SECONDS = 600  # after which it counts as hanging
+
+
+class Process:
+    """The monitor of a worker whose process has only the memory of mxnp."""
+
+    def get_process_memory(self):
+        info = mxnp.memory_info()
+        return info["in_use"] + info["cached"]
+
+
+class Chunks(dict):
+    """The chunks of a worker, which drop the first one when they spill."""
+
+    fast = property(bool)
+
+    def evict(self):
+        return self.pop(next(iter(self))).nbytes
+
+
+def computed(n, nbytes):
+    arrays = [mxnp.arange(nbytes / 8) for _ in range(n)]
+    mxnp.synchronize()
+    return arrays
+
+
+@pytest.mark.needs("distributed")
+@pytest.mark.parametrize(("n_beyond", "n_spilled"), [(0, 0), (2.5, 3)])
+def test_cached_memory_is_returned_before_chunks_are_spilled(n_beyond, n_spilled):
+    import asyncio
+
+    from distributed.worker import WorkerMemoryManager
+
+    nbytes = 4 << 20
+    chunks = Chunks(enumerate(computed(6, nbytes)))
+    mxnp.clear_cache()
+    process = Process()
+    manager = types.SimpleNamespace(
+        memory_limit=process.get_process_memory() - n_beyond * nbytes,
+        memory_target_fraction=1,
+        memory_spill_fraction=1,
+        memory_monitor_interval=CLUSTER_SECONDS,
+        data=chunks,
+        _maybe_pause_or_unpause=lambda worker, memory: None,
+    )
+    worker = types.SimpleNamespace(monitor=process)
+    computed(6, nbytes)
+    limit, used = mxnp.memory_info()["limit"], process.get_process_memory()
+    assert used > manager.memory_limit
+    asyncio.run(WorkerMemoryManager._spill(manager, worker, used))
+    assert len(chunks) == 6 - n_spilled
+    assert mxnp.memory_info()["limit"] == limit
+
+
 CLUSTER = """
 import logging
 import dask
