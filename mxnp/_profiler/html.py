@@ -9,6 +9,7 @@ from html import escape
 
 from mxnp._engine import figures
 from mxnp._engine.devices import GPU
+from mxnp._interop.dask_protocols import describe_chunks
 
 from .model import BACKENDS, Line, Report, Row
 from .text import TITLES, percent, place, shown, summary, used_backends
@@ -168,8 +169,9 @@ def _head(report: Report) -> str:
         ("peak memory, arrays", figures.nbytes(total.pool_peak)),
         ("peak memory, process", figures.nbytes(total.process_peak)),
     ]
+    sentences = filter(None, [summary(report), describe_chunks()])
     return (
-        f"<p>{escape(summary(report))}</p>"
+        f"<p>{escape('. '.join(sentences))}</p>"
         f"{_bar(map(total.seconds_on, BACKENDS))}"
         f'<p class="keys">{keys}</p><div class="cards">'
         + "".join(f"<div><b>{text}</b>{name}</div>" for name, text in cards)

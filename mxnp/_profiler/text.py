@@ -11,6 +11,7 @@ from typing import TextIO
 
 from mxnp._engine import figures, places
 from mxnp._engine.devices import GPU
+from mxnp._interop.dask_protocols import describe_chunks
 
 from .model import Line, Report, Row
 
@@ -219,7 +220,7 @@ def _sentences(report: Report) -> list[str]:
         f"Peak memory: {figures.nbytes(total.pool_peak)} in mxnp's arrays, "
         f"{figures.nbytes(total.process_peak)} in the process",
     ]
-    return sentences
+    return sentences + list(filter(None, [describe_chunks()]))
 
 
 def print_report(report: Report, file: TextIO | None = None) -> None:

@@ -419,8 +419,9 @@ def test_who_selects_the_backend(command, variables, printed):
     ("backend", "words"),
     [("mxnp", "have mxnp chunks"), ("numpy", "have no mxnp chunks")],
 )
-def test_the_doctor_names_the_chunks(backend, words):
-    with mxnp.doctor() as found:
+@pytest.mark.parametrize("measure", [mxnp.doctor, mxnp.profile])
+def test_the_doctor_and_the_report_name_the_chunks(measure, backend, words):
+    with measure() as found:
         mxnp.ones(100_000) + 1
     printed = io.StringIO()
     with dask.config.set({"array.backend": backend}):
