@@ -10,13 +10,29 @@ from __future__ import annotations
 import atexit
 import contextvars
 import os
-from _thread import allocate_lock, start_new_thread
+import sys
+from _thread import allocate_lock, get_ident, start_new_thread
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from mxnp import _bridge
+
+from .core import get_num_threads
+
+
+def count_threads() -> int:
+    """
+    Return how many threads may compute a call of the running thread.
+
+    A program that has threads or processes of its own has given them the cores.
+    """
+    threading = sys.modules.get("threading")
+    is_main = threading is None or get_ident() == threading.main_thread().ident
+    process = sys.modules.get("multiprocessing.process")
+    is_child = process is not None and process.parent_process() is not None
+    return get_num_threads() if is_main and not is_child else 1
 
 
 def strict_errstate() -> numpy.errstate:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -184,18 +182,6 @@ class Entry(NamedTuple):
             run_beside(compute, 1, 1)
         _bridge.profile_note_threads(pieces)
         return made[0]
-
-
-def count_threads() -> int:
-    """
-    Return how many threads may compute a call of the running thread.
-
-    A program that has threads or processes of its own has given them the cores.
-    """
-    process = sys.modules.get("multiprocessing.process")
-    is_child = process is not None and process.parent_process() is not None
-    is_main = threading.get_ident() == threading.main_thread().ident
-    return get_num_threads() if is_main and not is_child else 1
 
 
 # -- Memory ----------------------------------------------------------------------------

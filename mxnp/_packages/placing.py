@@ -9,9 +9,10 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
+from mxnp._engine.threads import count_threads
 from mxnp._interop.adapters import when_imported
 
-from .entries import Entry, FinalError, count_threads
+from .entries import Entry, FinalError
 from .table import GRAINS, NOT_DIVIDED, ROWS, Row
 
 _FRAMES = 24  # more than a divided call needs

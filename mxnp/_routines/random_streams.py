@@ -16,8 +16,8 @@ from numpy.random import Generator, RandomState
 
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
-from mxnp._engine.core import get_num_threads
 from mxnp._engine.devices import GPU, get_device
+from mxnp._engine.threads import count_threads
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.ordinary import ORDINARY
 
@@ -139,7 +139,7 @@ def _is_output(out: Any, size: Any, dtype: Any) -> bool:
 
 def _always_pays(sampler: str) -> bool:
     """Return whether draws of a sampler are faster than NumPy's, whatever they are."""
-    return get_num_threads() > 1 or sampler in ("uniform_f", "integers_8")
+    return sampler in ("uniform_f", "integers_8") or count_threads() > 1
 
 
 def _pays(draw: _Draw, kind: str) -> bool:

@@ -50,7 +50,8 @@ class Threads:
 
     def __init__(self, monkeypatch):
         self.n, self.calls, self.functions = 3, 0, []
-        monkeypatch.setattr(entries, "get_num_threads", lambda: self.n)
+        for module in entries, engine_threads:
+            monkeypatch.setattr(module, "get_num_threads", lambda: self.n)
         count = entries.Entry.cut_into
 
         def counted(entry, length, elements):
@@ -1301,7 +1302,7 @@ POOLS = {
 }
 WORKER = """
 def threads():
-    from mxnp._packages.entries import count_threads
+    from mxnp._engine.threads import count_threads
     return count_threads()
 """
 

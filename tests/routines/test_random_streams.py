@@ -483,6 +483,17 @@ def test_threads_share_a_generator() -> None:
     assert found == sorted(part.tobytes() for part in expected.reshape(20, 5000))
 
 
+def test_threads_of_the_program_draw_for_themselves(drawn: list[str]) -> None:
+    """Their cores have work: to divide a draw would only take more time."""
+    pair = Pair("PCG64")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(pair.check, "normal", 5000).result()
+        pool.submit(pair.check, "random", 5000).result()
+    assert not drawn
+    pair.check("normal", 5000)
+    assert drawn == ["normal"]
+
+
 def test_a_report_counts_draws() -> None:
     rng = mxnp.random.default_rng(1)
     rng.normal(size=5000)
