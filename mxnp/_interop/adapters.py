@@ -339,6 +339,7 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "xarray.core.variable": _adapt_xarray,
     "dask.array": _adapter_of("dask_backend", "install"),
     "dask.dataframe.backends": _adapter_of("dask_protocols", "register_frames"),
+    "dask.local": _adapter_of("dask_protocols", "complete_tasks"),
     "dask.sizeof": _adapter_of("dask_protocols", "register_sizes"),
     "dask.tokenize": _adapter_of("dask_protocols", "register_tokens"),
     "distributed.protocol.serialize": _adapter_of(

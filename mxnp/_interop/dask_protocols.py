@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -93,7 +94,7 @@ def register_serializers(protocol: Any) -> None:
 
 def adapt_workers(workers: Any) -> None:
     """Run deferred operations in tasks, and limit mxnp to a worker's share."""
-    _complete_tasks(workers)
+    _complete_workers_tasks(workers)
     _spill_without_cache(workers.WorkerMemoryManager)
     create = workers.Worker.__init__
 
@@ -107,7 +108,36 @@ def adapt_workers(workers: Any) -> None:
         _limit_to_share(worker)
 
 
-def _complete_tasks(workers: Any) -> None:
+def complete_tasks(local: Any) -> None:
+    """Make a task of a program's own threads end when its operations have run.
+
+    Its arrays are still in the cache then, and no other task holds their memory.
+    """
+    execute = local.execute_task
+
+    @functools.wraps(execute)
+    def execute_task(
+        key: Any, task_info: Any, dumps: Any, loads: Any, *args: Any
+    ) -> Any:
+        def load(info: Any) -> Any:
+            task, data = loads(info)
+            return _complete(task), data
+
+        return execute(key, task_info, dumps, load, *args)
+
+    local.execute_task = execute_task
+
+
+def _complete(task: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def complete(data: Any) -> Any:
+        result = task(data)
+        flush("dask")
+        return result
+
+    return complete
+
+
+def _complete_workers_tasks(workers: Any) -> None:
     """Make a task end when its operations have run, so that it has their errors.
 
     Distributed ignores errors of the functions that measure a result.
@@ -116,12 +146,7 @@ def _complete_tasks(workers: Any) -> None:
 
     @functools.wraps(run)
     def run_task(task: Any, *args: Any) -> Any:
-        def complete(data: Any) -> Any:
-            result = task(data)
-            flush("dask")
-            return result
-
-        return run(complete, *args)
+        return run(_complete(task), *args)
 
     @functools.wraps(run_async)
     async def run_task_async(task: Any, *args: Any) -> Any:

@@ -634,6 +634,21 @@ def taken(n):
     return mxnp.arange(100_000.0)[mxnp.arange(100_000) + n]
 
 
+@pytest.mark.parametrize("scheduler", ["threads", "sync"])
+def test_tasks_of_the_program_end_when_their_operations_have_run(scheduler):
+    def still_waiting(task):
+        box, n_waiting = task
+        return box.x[-1], n_waiting, mxnp._bridge.pending()
+
+    task = dask.delayed(boxed, pure=False)(3)
+    with dask.config.set(scheduler=scheduler):
+        last, n_before, n_after = dask.delayed(still_waiting)(task).compute()
+        with pytest.raises(IndexError, match="index 100000 is out of bounds"):
+            dask.delayed(taken)(5).compute()
+    assert (last, n_after) == (100_002, 0)
+    assert n_before > 0
+
+
 @pytest.mark.needs("distributed")
 def test_tasks_end_when_their_operations_have_run():
     from distributed import Client
