@@ -1,14 +1,19 @@
-"""Time Dask with chunks of NumPy and of mxnp: ``python -m mxnp.bench.scaling``."""
+"""Time Dask with chunks of NumPy and of mxnp: ``python -m mxnp.bench.scaling``.
+
+Each program runs with both in turn. The table has the shortest times, their ratios, and
+the ratios of the shortest times of the processors.
+"""
 
 from __future__ import annotations
 
 import argparse
-import statistics
+import importlib.util
+import math
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask
 import dask.array as da
@@ -18,86 +23,156 @@ import mxnp
 
 BACKENDS = {"numpy": numpy, "mxnp": mxnp}
 
-ROWS = numpy.random.default_rng(1).permutation(1 << 16)[:1500]
+ROWS = numpy.random.default_rng(1).permutation(1 << 16)
 
-PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
-    "`(sqrt(x*x + y*y + 1)*0.5 - x).sum()`": lambda x, y: (
-        da.sqrt(x * x + y * y + 1) * 0.5 - x
+
+class Inputs(NamedTuple):
+    """The arrays of the programs: square ones in square chunks, but for `file`."""
+
+    x: Any
+    y: Any
+    nans: Any  # as x, with NaN in every tenth element
+    numbers: Any  # integers below 1000
+    file: Any  # the elements of x in a plain file, in chunks of rows
+    folder: Path
+
+
+def _random(a: Inputs) -> Any:
+    rng = da.random.default_rng(1)
+    draws = rng.normal(size=a.x.shape, chunks=a.x.chunks)
+    return (draws + rng.random(size=a.x.shape, chunks=a.x.chunks)).mean()
+
+
+def _rolling(a: Inputs) -> Any:
+    from xarray import DataArray
+
+    x = DataArray(a.x, dims=("time", "place"))
+    return x.rolling(time=8, min_periods=1).mean().data.sum()
+
+
+def _seasons(a: Inputs) -> Any:
+    from xarray import DataArray, date_range
+
+    times = date_range("2001-01-01", periods=len(a.x))
+    x = DataArray(a.x, dims=("time", "place"), coords={"time": times})
+    months = x.resample(time="MS").mean()
+    return (months - months.mean("time")).groupby("time.month").std("time").data
+
+
+PROGRAMS: dict[str, Callable[[Inputs], Any]] = {
+    "`(sqrt(x*x + y*y + 1)*0.5 - x).sum()`": lambda a: (
+        da.sqrt(a.x * a.x + a.y * a.y + 1) * 0.5 - a.x
     ).sum(),
-    "`((x - x.mean(0)) / x.std(0)).mean(1)`": lambda x, y: (
-        (x - x.mean(axis=0)) / x.std(axis=0)
-    ).mean(axis=1),
-    "`exp(-x*x / 2).mean()`": lambda x, y: da.exp(-x * x / 2).mean(),
-    "`where(x > y, x, y).max()`": lambda x, y: da.where(x > y, x, y).max(),
-    "`sin(x)*cos(y) + 1`": lambda x, y: da.sin(x) * da.cos(y) + 1,
-    "`x.map_overlap(b*0.5 + 1).sum()`": lambda x, y: x.map_overlap(
+    "`nanmean(n*n, 0) / nanstd(n)`": lambda a: (
+        da.nanmean(a.nans * a.nans, axis=0) / da.nanstd(a.nans)
+    ),
+    "`argmax(abs(x - y), 1)`": lambda a: da.argmax(abs(a.x - a.y), axis=1),
+    "`cumsum(x*y, 0)[-1]`": lambda a: da.cumsum(a.x * a.y, axis=0)[-1],
+    "`sqrt(f*f + 1).sum()` of a mapped file": lambda a: da.sqrt(
+        a.file * a.file + 1
+    ).sum(),
+    "`(rng.normal() + rng.random()).mean()`": _random,
+    "`from_zarr(z).std(0)`": lambda a: da.from_zarr(a.folder / "x.zarr").std(axis=0),
+    "`x.rolling(time=8).mean().sum()` of xarray": _rolling,
+    "`x[x > 0].sum()`": lambda a: a.x[a.x > 0].sum(),
+    "`(x @ y).sum()`": lambda a: (a.x[:2000, :2000] @ a.y[:2000, :2000]).sum(),
+    "`x[i].sum()`, rows in any order": lambda a: a.x[
+        ROWS[: len(a.x) * 3 // 8] % len(a.x)
+    ].sum(),
+    "`histogram(x, 100, (-4, 4))`": lambda a: da.histogram(a.x, 100, (-4, 4))[0],
+    "`percentile(x.ravel(), [10, 50])`": lambda a: da.percentile(a.x.ravel(), [10, 50]),
+    "`x.map_overlap(b*0.5 + 1).sum()`": lambda a: a.x.map_overlap(
         lambda b: b * 0.5 + 1, depth=1, boundary="reflect"
     ).sum(),
-    "`sliding_window_view(x.ravel(), 5).mean(-1)`": lambda x, y: (
-        da.overlap.sliding_window_view(x.ravel(), 5).mean(axis=-1)
-    ),
-    "`x[x > 0].sum()`": lambda x, y: x[x > 0].sum(),
-    "`x[i].sum()`, rows in any order": lambda x, y: x[ROWS % len(x)].sum(),
-    "`da.histogram(x, 100, (-4, 4))`": lambda x, y: da.histogram(x, 100, (-4, 4))[0],
-    "`da.percentile(x.ravel(), [10, 50])`": lambda x, y: da.percentile(
-        x.ravel(), [10, 50]
-    ),
-    "`x.sum(0)`": lambda x, y: x.sum(axis=0),
-    "`(x @ y).sum()`": lambda x, y: (x[:2000, :2000] @ y[:2000, :2000]).sum(),
+    "`unique(i, return_counts=True)`": lambda a: da.unique(
+        a.numbers, return_counts=True
+    )[1],
+    "`resample`, `groupby` of xarray": _seasons,
+    "`svd_compressed(x, 10)`": lambda a: da.linalg.svd_compressed(a.x, 10, seed=1)[1],
 }
 
-OF_FILE = "`sqrt(x*x + 1).sum()` of a file"
+NEEDS = {"xarray": "xarray", "zarr": "zarr"}
 
 
-def in_memory(np: Any, n: int, chunk: int) -> list[Any]:
-    """Return two arrays of random numbers in chunks."""
-    rng = numpy.random.default_rng(0)
-    made = (np.asarray(rng.normal(size=(n, n))) for _ in range(2))
-    return [da.from_array(x, chunks=chunk).persist() for x in made]
+def can_run(name: str) -> bool:
+    """Whether the packages that a program names are installed."""
+    return all(
+        importlib.util.find_spec(package)
+        for word, package in NEEDS.items()
+        if word in name
+    )
 
 
-def on_disk(np: Any, path: Path, n: int, chunk: int) -> Any:
-    """Return the array of a file, whose chunks are read when they are needed."""
+def write(folder: Path, n: int, chunk: int) -> None:
+    """Write the files of the programs."""
+    x = numpy.random.default_rng(0).normal(size=(n, n))
+    x.tofile(folder / "x")
+    if importlib.util.find_spec("zarr"):
+        da.from_array(x, chunks=chunk).to_zarr(folder / "x.zarr")
+
+
+def inputs(np: Any, folder: Path, n: int, chunk: int) -> Inputs:
+    """Return arrays whose chunks are of a package."""
 
     def read(block_id: Any = None) -> Any:
-        offset = block_id[0] * chunk * n * 8
-        return np.fromfile(path, count=chunk * n, offset=offset).reshape(chunk, n)
+        shape, offset = (chunk, n), block_id[0] * chunk * n * 8
+        return np.asarray(numpy.memmap(folder / "x", float, "r", offset, shape))
 
-    rows = ((chunk,) * (n // chunk), (n,))
-    return da.map_blocks(read, chunks=rows, dtype=float, meta=np.empty((0, 0)))
+    def made(x: numpy.ndarray) -> Any:
+        return da.from_array(np.asarray(x), chunks=chunk).persist()
 
-
-def write(path: Path, n: int, chunk: int) -> None:
-    """Write a file of random numbers."""
     rng = numpy.random.default_rng(0)
-    with path.open("wb") as file:
-        for _ in range(n // chunk):
-            rng.normal(size=(chunk, n)).tofile(file)
+    x, y = (rng.normal(size=(n, n)) for _ in range(2))
+    nans = numpy.where(numpy.arange(n * n).reshape(n, n) % 10, x, numpy.nan)
+    rows = ((chunk,) * (n // chunk), (n,))
+    return Inputs(
+        made(x),
+        made(y),
+        made(nans),
+        made(rng.integers(0, 1000, size=(n, n))),
+        da.map_blocks(read, chunks=rows, dtype=float, meta=np.empty((0, 0))),
+        folder,
+    )
 
 
 def run(
-    program: Callable[..., Any], inputs: dict[str, list[Any]], repeats: int
-) -> dict[str, float]:
-    """Return the median time of a program with each backend, measured in turn."""
-    times: dict[str, list[float]] = {name: [] for name in inputs}
+    program: Callable[[Inputs], Any], arrays: dict[str, Inputs], repeats: int
+) -> dict[str, tuple[float, float]]:
+    """Return the shortest times of the clock and of the processors, run in turn."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in arrays}
     for _ in range(repeats):
-        for name, arrays in inputs.items():
-            begin = time.perf_counter()
-            program(*arrays).compute()
-            mxnp.synchronize()
-            times[name].append(time.perf_counter() - begin)
-    return {name: statistics.median(each) for name, each in times.items()}
+        for name, given in arrays.items():
+            with dask.config.set({"array.backend": name}):
+                begin = time.perf_counter(), time.process_time()
+                program(given).compute()
+                mxnp.synchronize()
+                end = time.perf_counter(), time.process_time()
+            times[name].append((end[0] - begin[0], end[1] - begin[1]))
+    return {
+        name: (min(t for t, _ in each), min(t for _, t in each))
+        for name, each in times.items()
+    }
 
 
-def report(name: str, medians: dict[str, float]) -> None:
-    """Print one line of the table."""
-    theirs, ours = medians["numpy"], medians["mxnp"]
-    times = f"{theirs * 1e3:.0f} ms | {ours * 1e3:.0f} ms"
-    print(f"| {name} | {times} | {theirs / ours:.2f} |", flush=True)
+def table(
+    arrays: dict[str, Inputs], names: list[str], repeats: int
+) -> Iterator[tuple[float, float]]:
+    """Print a row for each program, and yield its ratios."""
+    print(
+        "| program | Dask over NumPy | Dask over mxnp | ratio | of processor time |\n"
+        "|---|---|---|---|---|"
+    )
+    for name in names:
+        times = run(PROGRAMS[name], arrays, repeats)
+        (theirs, ours), (used, own) = zip(times["numpy"], times["mxnp"], strict=True)
+        milliseconds = f"{theirs * 1e3:.0f} ms | {ours * 1e3:.0f} ms"
+        ratios = theirs / ours, used / own
+        print(f"| {name} | {milliseconds} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
+        yield ratios
 
 
 def main() -> None:
-    """Print a table of medians and of their ratios."""
+    """Print a table of times and of their ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-n", type=int, default=4000, help="rows and columns")
     parser.add_argument("--chunk", type=int, default=1000, help="rows of a chunk")
@@ -105,25 +180,20 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7, help="runs of each program")
     parser.add_argument("-k", default="", help="run programs that contain this text")
     args = parser.parse_args()
-    print("| program | Dask over NumPy | Dask over mxnp | ratio |\n|---|---|---|---|")
+    names = [name for name in PROGRAMS if args.k in name and can_run(name)]
     with (
         dask.config.set(scheduler="threads", num_workers=args.threads),
-        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory() as made,
     ):
-        xs = {name: in_memory(np, args.n, args.chunk) for name, np in BACKENDS.items()}
-        for name, program in PROGRAMS.items():
-            if args.k not in name:
-                continue
-            report(name, run(program, xs, args.repeats))
-        if args.k not in OF_FILE:
-            return
-        path = Path(folder, "numbers")
-        write(path, args.n, args.chunk)
-        files = {
-            kind: [on_disk(np, path, args.n, args.chunk)]
-            for kind, np in BACKENDS.items()
+        folder = Path(made)
+        write(folder, args.n, args.chunk)
+        arrays = {
+            name: inputs(np, folder, args.n, args.chunk)
+            for name, np in BACKENDS.items()
         }
-        report(OF_FILE, run(lambda x: da.sqrt(x * x + 1).sum(), files, args.repeats))
+        columns = zip(*table(arrays, names, args.repeats), strict=True)
+        means = [math.prod(each) ** (1 / len(each)) for each in columns]
+        print(f"\nGeometric means: {means[0]:.2f}, of processor time {means[1]:.2f}.")
 
 
 if __name__ == "__main__":
