@@ -54,10 +54,8 @@ sorts csrc/cpu/kernels/sort.c CHUNK
 sorts csrc/cpu/kernels/sort.c PART
 sorts csrc/cpu/kernels/sort.c MOST_SAMPLES PART
 sorts csrc/cpu/kernels/sort.c LARGE_ROW PART
-sorts csrc/cpu/kernels/buckets.c CHUNK
 sorts csrc/cpu/kernels/counting.c WIDE_ROW CHUNK
 partitions csrc/cpu/kernels/partition.c SORTED
-partitions csrc/cpu/kernels/buckets.c CHUNK
 partitions csrc/cpu/kernels/partition.c COPIED
 partitions mxnp/_routines/sorting.py _LONG_ROW
 reductions csrc/cpu/kernels/row_kernels.c LEAF
