@@ -16,7 +16,6 @@ from numpy.random import Generator, RandomState
 
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
-from mxnp._engine.devices import GPU, get_device
 from mxnp._engine.threads import count_threads
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.ordinary import ORDINARY
@@ -41,8 +40,10 @@ def _numpys_class(generator: Any) -> Any:
     """
     kind = type(_bits_of(generator))
     original = getattr(numpy.random, kind.__name__, None)
-    is_known = kind.__name__ in _KINDS and get_device() != GPU
-    is_numpys = is_known and kind in (original, find_counterpart(original))
+    is_numpys = kind.__name__ in _KINDS and kind in (
+        original,
+        find_counterpart(original),
+    )
     return original if is_numpys else None
 
 
