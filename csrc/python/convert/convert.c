@@ -281,9 +281,10 @@ static int convert_wait_for(struct call_args *call_args, bool reads)
     int status = call_args->is_full ? queue_flush_and_bring() : expression_close();
     if (call_args->failed && status == 0)
         status = failure_raise(call_args->failed);
-    for (int i = 0; i < call_args->n && status == 0; i++)
-        status = reads ? queue_before_write(call_args->arrays[i])
-                       : queue_before_view(call_args->arrays[i]);
+    for (int i = 0; i < call_args->n && status == 0; i++) {
+        PyObject *a = call_args->arrays[i]; /* of a view, the first one; others are read */
+        status = reads || i > 0 ? queue_before_write(a) : queue_before_view(a);
+    }
     return status;
 }
 
