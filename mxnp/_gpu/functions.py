@@ -158,7 +158,7 @@ def _sort_in_place(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
     is_known = a.flags.writeable and sorting.find_kind(kind, stable) >= 0
-    if not is_known or not is_for_device(a):
+    if not is_known or not is_for_device(a) or not _bridge.is_apart(a):
         return NotImplemented
     found = _sort_along(kernels.sort, a, axis, order)
     if found is NotImplemented:
@@ -212,7 +212,11 @@ def _select(mask: Any, items: Any) -> Any:
         return NotImplemented
     mask, n = make_contiguous(mask), mask.size
     counts, count = kernels.count_true(launch, empty, mask, n)
-    total = int(count[0])
+    arrays = mask, items
+    versions = [*map(_bridge.version, arrays)]
+    total = int(count[0])  # a warning handler may change the arrays
+    if [*map(_bridge.version, arrays)] != versions:
+        return NotImplemented
     if total == 0:
         is_empty = _bridge.wrap(numpy.empty(0, dtype))
         return NotImplemented if items is None else is_empty

@@ -248,6 +248,18 @@ static PyObject *memory_size(PyObject *module, PyObject *a)
     return PyLong_FromSize_t(buffer ? buffer->nbytes : 0);
 }
 
+static PyObject *is_apart(PyObject *module, PyObject *a)
+{
+    (void)module;
+    return PyBool_FromLong(is_array(a) && source_is_apart(np_array_of(a)));
+}
+
+static PyObject *version(PyObject *module, PyObject *a)
+{
+    (void)module;
+    return PyLong_FromLongLong(is_array(a) ? root_of(a)->version : 0);
+}
+
 PyMethodDef assignment_methods[] = {
     {"empty", empty, METH_VARARGS,
      "empty(shape, type_number, is_unwritten=True, like=None)\n--\n\nReturn an array over "
@@ -281,5 +293,11 @@ PyMethodDef assignment_methods[] = {
     {"memory_size", memory_size, METH_O,
      "memory_size(array)\n--\n\nReturn the bytes of the block of memory that an array is in, "
      "or 0 if it is not in the pool."},
+    {"is_apart", is_apart, METH_O,
+     "is_apart(array)\n--\n\nReturn whether it is known that no elements of an array share "
+     "memory."},
+    {"version", version, METH_O,
+     "version(array)\n--\n\nReturn a number that increases whenever the memory of an array may "
+     "have been written or moved."},
     {NULL, NULL, 0, NULL},
 };
