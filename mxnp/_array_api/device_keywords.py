@@ -142,6 +142,7 @@ if GPU in devices():
     extend(numpy.from_dlpack, _from_dlpack, _names_gpu, signature=False)
     _device = property(_bridge.frameless(_get_device), _bridge.frameless(_set_device))
     ndarray.device = _device  # type: ignore[attr-defined]
+    _to_device.__name__, _to_device.__qualname__ = "to_device", "ndarray.to_device"
     ndarray.to_device = _bridge.frameless(_to_device)  # type: ignore[attr-defined]
     if core.gpu_has_own_memory():
         from . import exchange  # few machines need it

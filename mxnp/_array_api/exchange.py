@@ -288,7 +288,7 @@ def _named(function: Any, name: str) -> Any:
     function.__name__, function.__qualname__ = name, f"ndarray.{name}"
     function.__doc__ = getattr(numpy.ndarray, name).__doc__
     function.__wrapped__ = getattr(numpy.ndarray, name)
-    return function
+    return _bridge.frameless(function)
 
 
 def register() -> None:
@@ -302,6 +302,8 @@ def register() -> None:
     )
     ndarray.__array__ = _named(_array, "__array__")  # type: ignore[attr-defined]
     ndarray.data = property(  # type: ignore[attr-defined]
-        _data, _numpy_data.fset, doc=_numpy_data.__doc__
+        _bridge.frameless(_data), _numpy_data.fset, doc=_numpy_data.__doc__
     )
-    ndarray.__cuda_array_interface__ = property(_interface)  # type: ignore[attr-defined]
+    ndarray.__cuda_array_interface__ = property(  # type: ignore[attr-defined]
+        _bridge.frameless(_interface)
+    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pickle
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -55,3 +57,22 @@ def test_rows_that_share_memory_are_sorted_as_numpy_sorts_them(
     windows = xp.lib.stride_tricks.sliding_window_view(x, 3, writeable=True)
     windows.sort(axis)
     return x
+
+
+def test_methods_of_arrays_are_pickled() -> None:
+    for name in ("to_device", "__dlpack__", "__dlpack_device__", "__array__"):
+        member = getattr(np.ndarray, name)
+        assert pickle.loads(pickle.dumps(member)) is member
+
+
+def test_errors_of_methods_show_no_frames_of_mxnp() -> None:
+    x = np.zeros(3, "M8[s]")
+    for call in (
+        lambda: x.to_device("nowhere"),
+        lambda: x.__cuda_array_interface__,
+        lambda: x.__dlpack__(dl_device=(2, 0)),
+    ):
+        with pytest.raises(Exception) as caught:  # noqa: PT011
+            call()
+        files = {each.filename for each in traceback.extract_tb(caught.tb)}
+        assert files == {__file__}
