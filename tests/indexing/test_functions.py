@@ -379,6 +379,8 @@ def test_small_updates_of_an_array_in_use_do_not_make_it_wait() -> None:
     ],
 )
 def test_updates_warn(name: str, value: int, message: str, dtype: str) -> None:
+    if ON_GPU and name == "multiply":
+        pytest.skip("updates on a GPU raise no conditions")
     a, i = np.ones(5, dtype), np.zeros(N, dtype=int)
 
     def change() -> None:

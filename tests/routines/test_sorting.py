@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
+from support.lanes import ON_GPU
 
 import mxnp
 from mxnp import _bridge
@@ -19,6 +20,8 @@ Array = Any
 DTYPES = [*"?bBhHiIlLefdFD"]
 THREADS = [1, 2, 3]
 KINDS = [None, "quicksort", "heapsort", "stable", "mergesort"]
+# A GPU sorts without waiting, and only its stable sorts have NumPy's signs of zeros and NaN.
+on_processor = pytest.mark.skipif(ON_GPU, reason="tests/metal has the sorts of a GPU")
 SIZE = 70_001  # one row is divided, and its parts are of different sizes
 
 
@@ -99,6 +102,7 @@ def check(call: Callable[[Any, Array], Any], x: Array) -> None:
 # -- One row --------------------------------------------------------------------------
 
 
+@on_processor
 @pytest.mark.sampled(4)
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("values", [distinct, repeated])
@@ -113,6 +117,7 @@ def test_one_row(dtype: str, values: Callable[[str], Array]) -> None:
     check(lambda xp, a: xp.lexsort((a, a[::-1])), x)
 
 
+@on_processor
 @pytest.mark.sampled(12)
 @pytest.mark.usefixtures("three_threads")
 @pytest.mark.parametrize("n", [32_767, 32_768, 65_537, 262_143, 262_144, 400_000])
@@ -123,6 +128,7 @@ def test_sizes(dtype: str, n: int) -> None:
         check(lambda xp, a: xp.argsort(a, kind="stable"), x)
 
 
+@on_processor
 @pytest.mark.usefixtures("three_threads")
 @pytest.mark.parametrize("dtype", ["i", "e", "f", "d"])
 def test_rows_in_order(dtype: str) -> None:
@@ -163,6 +169,7 @@ def test_argsort_leaves_one_equal_pair_to_numpy(place: int) -> None:
     check(lambda xp, a: xp.argsort(a), x)
 
 
+@on_processor
 @pytest.mark.usefixtures("three_threads")
 @pytest.mark.parametrize("special", [[0.0, -0.0], [-0.0, -0.0], [0.0, 0.0]])
 def test_zeros(special: list[float]) -> None:
@@ -172,6 +179,7 @@ def test_zeros(special: list[float]) -> None:
         check(lambda xp, a, kind=kind: xp.sort(a, kind=kind), x)
 
 
+@on_processor
 @pytest.mark.usefixtures("three_threads")
 def test_payloads_of_nan() -> None:
     x = distinct("d")
@@ -214,6 +222,7 @@ LAYOUTS = {
 }
 
 
+@on_processor
 @pytest.mark.sampled(6)
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -393,6 +402,7 @@ def test_without_memory_numpy_sorts(refused: int) -> None:
         numpy.testing.assert_array_equal(mxnp.sort(ours), numpy.sort(x))
 
 
+@on_processor
 @pytest.mark.usefixtures("three_threads")
 def test_reports_count_the_processor() -> None:
     x, rows = (
@@ -415,6 +425,7 @@ def test_reports_count_the_processor() -> None:
     ]
 
 
+@on_processor
 @pytest.mark.usefixtures("three_threads")
 def test_reports_count_the_bytes_of_positions() -> None:
     with mxnp.profile() as report:
@@ -425,6 +436,7 @@ def test_reports_count_the_bytes_of_positions() -> None:
     ]
 
 
+@on_processor
 @pytest.mark.parametrize(
     ("elements", "backend"),
     [
@@ -538,6 +550,7 @@ def write(a: Array) -> None:
     a[...] = -mxnp.arange(400_000.0)
 
 
+@on_processor
 @pytest.mark.usefixtures("three_threads")
 def test_an_array_that_shrinks_before_it_is_sorted(
     monkeypatch: pytest.MonkeyPatch,
@@ -550,6 +563,7 @@ def test_an_array_that_shrinks_before_it_is_sorted(
         assert call_with_handler(call, shrink, monkeypatch).shape == (16,)
 
 
+@on_processor
 @pytest.mark.usefixtures("three_threads")
 def test_an_array_that_is_written_before_it_is_sorted(
     monkeypatch: pytest.MonkeyPatch,
@@ -559,6 +573,7 @@ def test_an_array_that_is_written_before_it_is_sorted(
         assert (found == mxnp.arange(-399_999.0, 1)).all()
 
 
+@on_processor
 @pytest.mark.usefixtures("three_threads")
 def test_an_array_that_is_locked_before_it_is_sorted(
     monkeypatch: pytest.MonkeyPatch,
