@@ -114,6 +114,14 @@ ON_EMULATOR = (
 )
 METAL = f"{ON_EMULATOR} -P -m"
 CUDA = 'MXNP_CUDA_STAND_IN="$CI_FOLDER/standin.so" MXNP_DEVICE=cuda MXNP_THRESHOLD=0'
+ON_CUDA = (
+    "tests/array/test_{at,bool_bytes,classes,conversions,dtype_names,iterators,masked}.py"
+    " tests/array/test_{namespace,object_arrays,operators,overlaps,overrides,pickles}.py"
+    " tests/array/test_{subclasses,tracebacks,typing,where}.py"
+    " tests/array/test_de*.py tests/array/test_direct_{arguments,parts,path}.py"
+    " tests/engine/test_{devices,modes,order,threads,warnings}.py"
+    " tests/indexing tests/routines/test_random_streams.py"
+)
 OF_GPU = "^(csrc/(gpu|memory|ir)|mxnp/(_gpu|_engine)|tests/(metal|cuda|support))/"
 JIT = "MXNP_JIT=always MXNP_THRESHOLD=0"
 C_TESTS = "$(basename -s .c tests/c/test_*.c)"
@@ -261,6 +269,10 @@ LANES = {
         " tests/project/test_docs.py::test_the_column_of_a_gpu",
         f"{CUDA} python -m tests.fuzz --programs 300 --seed 100000",
         needs=("standin", "install"),
+    ),
+    # Tests of the processor's engine, with all operations on a GPU. Others take too long.
+    "cuda-engine": full(
+        7200, f"{CUDA} pytest --quiet {ON_CUDA}", needs=("standin", "install")
     ),
     "newer-all": full(
         5400,
