@@ -272,7 +272,7 @@ LANES = {
     ),
     # Tests of the processor's engine, with all operations on a GPU. Others take too long.
     "cuda-engine": full(
-        7200, f"{CUDA} pytest --quiet {ON_CUDA}", needs=("standin", "install")
+        3600, f"{CUDA} pytest --quiet {ON_CUDA}", needs=("standin", "install")
     ),
     "newer-all": full(
         5400,
