@@ -20,7 +20,6 @@ from ._bridge import frameless as _frameless
 from ._bridge import name_like as _name_like
 from ._bridge import set_generators as _set_generators
 from ._bridge import set_reduction as _set_reduction
-from ._bridge import wrap as _wrap
 from ._engine.frames import frameless_members as _frameless_members
 from ._namespace import mirror as _mirror
 from ._namespace import ways as _ways
@@ -41,30 +40,6 @@ def _mark(function: _Any, name: str) -> None:
     function.is_maker = True
     if name == "shuffle":
         function.depth = 0  # it changes the program's own list
-
-
-def _inside(generator: _Any, base: type, bits: _Any) -> _Any:
-    """Return the object of a NumPy class that draws for an object of a derived class.
-
-    NumPy's methods call each other: those that a program's class overrides, too.
-    """
-    mro = type(generator).__mro__
-    names = set().union(*map(vars, mro[: mro.index(base) - 1]))
-    if not any(name in vars(base) and name[0] != "_" for name in names):
-        return base(bits)
-
-    def find(self: _Any, name: str) -> _Any:
-        own = base.__getattribute__(self, name)
-        if name not in names or name[0] == "_":
-            return own
-        method = getattr(generator, name)
-
-        def call(*args: _Any, **kwargs: _Any) -> _Any:
-            return _unwrap(method(*map(_wrap, args), **kwargs))
-
-        return _frameless(call)
-
-    return type(base.__name__, (base,), {"__getattribute__": find})(bits)
 
 
 class _WrappedMethod:
@@ -90,18 +65,16 @@ class _WrappedMethod:
         return vars(next(owners))[self.name] is self
 
     def __get__(self, instance: _Any, owner: _Any = None) -> _Any:
+        if instance is None:
+            return self.member
         template = self.template
         if template is None:
             template = self.template = self._make_template()
-        if instance is None:
-            return template
         # NumPy's methods call each other, so they are called on an object of NumPy.
         original = instance._original
-        method = self.member.__get__(original)
+        method = getattr(original, self.name)
         drawn = getattr(original, "bit_generator", original)
         function = _bind_function(template, method, drawn, instance)
-        if type(original) is not self.owner.__mro__[1]:
-            function.implementation = function.gpu_implementation = None
         kind = type(instance)
         if kind is self.owner or self._is_found(kind):
             instance.__dict__[self.name] = function  # later lookups find it first
@@ -148,7 +121,7 @@ class Generator(_random.Generator, metaclass=_DerivedType):  # noqa: D101
 
     def __init__(self, *args: _Any, **kwargs: _Any) -> None:
         super().__init__(*args, **kwargs)
-        vars(self)["_original"] = _inside(self, _random.Generator, self.bit_generator)
+        vars(self)["_original"] = _random.Generator(self.bit_generator)
 
     def spawn(self, n_children: int) -> list[_random.Generator]:
         """
@@ -183,8 +156,7 @@ class RandomState(_random.RandomState, metaclass=_DerivedType):  # noqa: D101
     def __init__(self, seed: _Any = None) -> None:
         super().__init__(_unwrap(seed))
         names = vars(self)
-        original = _inside(self, _random.RandomState, self._bit_generator)
-        names["_original"] = original
+        names["_original"] = original = _random.RandomState(self._bit_generator)
         # The original holds the cached half of a pair of normal deviates.
         for name in ("__setstate__", "__getstate__"):
             names[name] = getattr(original, name)
