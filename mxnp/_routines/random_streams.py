@@ -39,12 +39,10 @@ def _numpys_class(generator: Any) -> Any:
     A program may have derived a class of its own.
     """
     kind = type(_bits_of(generator))
-    original = getattr(numpy.random, kind.__name__, None)
-    is_numpys = kind.__name__ in _KINDS and kind in (
-        original,
-        find_counterpart(original),
-    )
-    return original if is_numpys else None
+    if kind.__name__ not in _KINDS:
+        return None
+    original = getattr(numpy.random, kind.__name__)
+    return original if kind in (original, find_counterpart(original)) else None
 
 
 # -- Draws ----------------------------------------------------------------------------
