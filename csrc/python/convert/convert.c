@@ -202,10 +202,11 @@ static void adopt_base(struct array *out, PyObject *base)
 }
 
 /* Return a borrowed reference to the array of the call that has a NumPy array inside, or NULL.
- * Many are mostly found in their order. */
+ * Many are mostly found in their order.  One to which nothing else refers is new. */
 static PyObject *find_array(struct call_args *call_args, PyObject *np_array)
 {
-    Py_ssize_t n = call_args->more ? PyList_Size(call_args->more) : 0;
+    bool is_new = Py_REFCNT(np_array) == 1;
+    Py_ssize_t n = call_args->more && !is_new ? PyList_Size(call_args->more) : 0;
     for (int i = 0; i < call_args->n; i++)
         if (as_array(call_args->arrays[i])->unprepared == np_array)
             return call_args->arrays[i];
