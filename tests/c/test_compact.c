@@ -8,17 +8,18 @@
 
 static uint32_t state = 1;
 
-static bool is_chosen(int percent)
+/* Masks have so many true elements of 10,000: 1 leaves a chunk fewer than a word has. */
+static bool is_chosen(int share)
 {
     state = state * 1664525u + 1013904223u;
-    return (int)((state >> 8) % 100) < percent;
+    return (int)((state >> 8) % 10000) < share;
 }
 
-static intptr_t fill_mask(uint8_t *mask, intptr_t n, int percent)
+static intptr_t fill_mask(uint8_t *mask, intptr_t n, int share)
 {
     intptr_t total = 0;
     for (intptr_t i = 0; i < n; i++) {
-        mask[i] = (uint8_t)(is_chosen(percent) ? 1 + i % 255 : 0); /* all but 0 are true */
+        mask[i] = (uint8_t)(is_chosen(share) ? 1 + i % 255 : 0); /* all but 0 are true */
         total += mask[i] != 0;
     }
     return total;
@@ -95,12 +96,12 @@ static void check_places(const struct mx_compaction *c)
     free_guarded((char *)to, nbytes);
 }
 
-static void check_mask(intptr_t n, int percent)
+static void check_mask(intptr_t n, int share)
 {
     struct mx_compaction c;
     uint8_t *mask = malloc((size_t)n);
     CHECK(mask);
-    intptr_t total = fill_mask(mask, n, percent);
+    intptr_t total = fill_mask(mask, n, share);
     CHECK(mx_compact_count(&c, mask, n) == MX_OK);
     CHECK(c.begins[c.n_chunks] == total);
     for (int itemsize = 1; itemsize <= 16; itemsize *= 2) {
@@ -120,19 +121,19 @@ static void test_refused_memory(void)
     CHECK(mx_compact_count(&c, mask, sizeof mask) == MX_ERROR_MEMORY);
     CHECK(mx_alloc_refuse(0, 0) == 1);
     mx_compact_free(&c); /* it may be called after a failure, too */
-    check_mask(sizeof mask, 50);
+    check_mask(sizeof mask, 5000);
 }
 
 int main(void)
 {
     test_refused_memory();
     const intptr_t sizes[] = {1, 7, 8, 9, 255, 256, 65535, 65536, 65537, 400003};
-    const int percents[] = {0, 1, 50, 99, 100};
+    const int shares[] = {0, 1, 100, 5000, 9900, 10000};
     for (int threads = 1; threads <= 3; threads += 2) {
         mx_thread_pool_set_size(threads);
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (size_t p = 0; p < sizeof percents / sizeof *percents; p++)
-                check_mask(sizes[s], percents[p]);
+            for (size_t p = 0; p < sizeof shares / sizeof *shares; p++)
+                check_mask(sizes[s], shares[p]);
     }
     return 0;
 }

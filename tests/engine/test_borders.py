@@ -80,7 +80,7 @@ gathers csrc/cpu/kernels/index_kernels.c TAKE_BLOCK
 gathers csrc/cpu/kernels/indices.c CONTIGUOUS_BLOCK
 gathers csrc/base/limits.h MX_CHUNK_ELEMENTS
 masks csrc/cpu/kernels/compact.c WORD
-masks csrc/cpu/kernels/compact.c BYTES_TOGETHER
+masks csrc/cpu/kernels/compact.c ROUND
 masks csrc/cpu/kernels/compact.c CHUNK_ELEMENTS
 scatters csrc/cpu/plan/scatter.c SELECTED_BLOCK
 scatters csrc/cpu/kernels/index_kernels.c BLOCK

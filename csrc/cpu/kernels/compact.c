@@ -10,9 +10,12 @@
 
 #define CHUNK_ELEMENTS 65536
 #define MIN_SHARED     4 /* chunks: for fewer, waking another thread costs more than it saves */
-#define BYTES_TOGETHER 240 /* of a mask: the count of so many fits a byte */
+#define ROUND          64  /* elements of a mask that are counted together */
+#define ROUNDS         255 /* after which a count that is a byte may be full */
 #define WORD           8   /* elements of a mask that are examined together */
 #define ALL_TRUE       0x0101010101010101u
+#define ODD_BYTES      0x00ff00ff00ff00ffu
+#define ODD_ONES       0x0001000100010001u
 
 static intptr_t begin_of(size_t chunk) { return (intptr_t)chunk * CHUNK_ELEMENTS; }
 
@@ -24,25 +27,40 @@ static intptr_t end_of(const struct mx_compaction *c, size_t chunk)
 
 static void compact_run(mx_chunk_function function, void *job, size_t n_chunks)
 {
-    int threads = n_chunks < MIN_SHARED ? 1 : mx_thread_pool_size();
-    mx_thread_pool_run(function, job, (struct mx_chunks){0, n_chunks}, threads, NULL);
+    if (n_chunks < MIN_SHARED)
+        for (size_t chunk = 0; chunk < n_chunks; chunk++)
+            function(job, chunk, 0);
+    else
+        mx_thread_pool_run(function, job, (struct mx_chunks){0, n_chunks},
+                           mx_thread_pool_size(), NULL);
 }
 
 /* -- Counting ---------------------------------------------------------------------- */
 
-/* Counts in bytes as long as they can't overflow, so that vectors hold many of them. */
+typedef uint8_t counts __attribute__((vector_size(16)));
+
+/* Counts in bytes as long as they can't overflow. */
 intptr_t mx_compact_count_true(const uint8_t *mask, intptr_t n)
 {
-    intptr_t count = 0, at = 0;
-    for (; at + BYTES_TOGETHER <= n; at += BYTES_TOGETHER) {
-        uint8_t here = 0;
-        for (int i = 0; i < BYTES_TOGETHER; i++)
-            here = (uint8_t)(here + (mask[at + i] != 0));
-        count += here;
+    intptr_t total = 0, at = 0;
+    while (at + ROUND <= n) {
+        counts here[ROUND / sizeof(counts)] = {0};
+        for (int round = 0; round < ROUNDS && at + ROUND <= n; round++, at += ROUND) {
+            counts part[ROUND / sizeof(counts)];
+            memcpy(part, mask + at, sizeof part);
+            for (size_t i = 0; i < ROUND / sizeof(counts); i++)
+                here[i] -= (counts)(part[i] != 0); /* -1 where it is true */
+        }
+        uint64_t words[ROUND / WORD];
+        memcpy(words, here, sizeof words);
+        for (int i = 0; i < ROUND / WORD; i++) {
+            uint64_t pairs = (words[i] & ODD_BYTES) + (words[i] >> 8 & ODD_BYTES);
+            total += (intptr_t)(pairs * ODD_ONES >> 48); /* the sum of the four pairs */
+        }
     }
     for (; at < n; at++)
-        count += mask[at] != 0;
-    return count;
+        total += mask[at] != 0;
+    return total;
 }
 
 static void count_chunk(void *job, size_t chunk, int thread)
@@ -86,6 +104,18 @@ struct job {
     char *to;
 };
 
+/* Returns the first element from i on that is in a word with a true one, or one of the last. */
+static intptr_t skip_false(const uint8_t *mask, intptr_t i, intptr_t n)
+{
+    for (; i + 4 * WORD <= n; i += 4 * WORD) {
+        uint64_t words[4];
+        memcpy(words, mask + i, sizeof words);
+        if (words[0] | words[1] | words[2] | words[3])
+            break;
+    }
+    return i;
+}
+
 /* Goes through the mask in words.  `all` copies the elements of a word that is true, `some`
  * those of another, and `one` copies a single element. */
 #define WALK(name, type, all, some, one)                                \
@@ -100,26 +130,31 @@ struct job {
         intptr_t k = j->compaction->begins[chunk];                      \
         const intptr_t end = j->compaction->begins[chunk + 1];          \
         (void)from;                                                     \
-        for (; i + WORD <= n && k + WORD <= end; i += WORD) {           \
+        while (k + WORD <= end && i + WORD <= n) {                      \
             uint64_t word;                                              \
             memcpy(&word, mask + i, sizeof word);                       \
-            if (word == 0)                                              \
+            if (word == 0) {                                            \
+                i = skip_false(mask, i + WORD, n);                      \
                 continue;                                               \
+            }                                                           \
             if (word == ALL_TRUE) {                                     \
                 all;                                                    \
                 k += WORD;                                              \
-                continue;                                               \
-            }                                                           \
-            for (int b = 0; b < WORD; b++) {                            \
-                some;                                                   \
-                k += mask[i + b] != 0;                                  \
-            }                                                           \
+            } else                                                      \
+                for (int b = 0; b < WORD; b++) {                        \
+                    some;                                               \
+                    k += mask[i + b] != 0;                              \
+                }                                                       \
+            i += WORD;                                                  \
         }                                                               \
-        for (; i < n && k < end; i++)                                   \
+        while (k < end) {                                               \
             if (mask[i] != 0) {                                         \
                 one;                                                    \
                 k++;                                                    \
             }                                                           \
+            if ((++i & (WORD - 1)) == 0)                                \
+                i = skip_false(mask, i, n);                             \
+        }                                                               \
     }
 #define SIZES(X) X(uint8_t) X(uint16_t) X(uint32_t) X(uint64_t) X(uint128)
 

@@ -90,33 +90,28 @@ static bool is_mask_of(PyArrayObject *mask, PyArrayObject *array)
            PyArray_DIM(array, 0) <= RECYCLED_BYTES && PyArray_DIM(array, 0) < queue_threshold;
 }
 
-static npy_intp count_true(const char *is_true, npy_intp length, npy_intp step)
+static npy_intp count_true(PyArrayObject *mask)
 {
-    npy_intp n = 0;
-    if (step == 1) { /* a constant step needs no multiplication */
-        for (npy_intp i = 0; i < length; i++)
-            n += is_true[i] != 0;
-        return n;
-    }
+    const char *is_true = PyArray_BYTES(mask);
+    npy_intp n = 0, length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0);
+    if (step == 1)
+        return core->mx_compact_count_true((const uint8_t *)is_true, length);
     for (npy_intp i = 0; i < length; i++)
         n += is_true[i * step] != 0;
     return n;
 }
 
 /* Copy the n elements where a mask is true. */
-static inline void compact(char *out, npy_intp n, PyArrayObject *mask, PyArrayObject *from,
-                           npy_intp itemsize)
+static void compact(char *out, npy_intp n, PyArrayObject *mask, PyArrayObject *from,
+                    int itemsize)
 {
     const char *is_true = PyArray_BYTES(mask), *data = PyArray_BYTES(from);
     npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0);
     npy_intp from_step = PyArray_STRIDE(from, 0);
-    if (step == 1 && from_step == itemsize) {
-        /* The loop has no branch.  Each element is copied, and where the mask is false, the
-         * next one replaces it. */
-        for (npy_intp i = 0, k = 0; i < length && k < n; i++) {
-            memcpy(out + itemsize * k, data + itemsize * i, (size_t)itemsize);
-            k += is_true[i] != 0;
-        }
+    if (step == 1 && from_step == itemsize && PyArray_ISALIGNED(from)) {
+        intptr_t begins[] = {0, n};
+        struct mx_compaction whole = {(const uint8_t *)is_true, length, 1, begins};
+        core->mx_compact_write(&whole, data, itemsize, out);
         return;
     }
     for (npy_intp i = 0; i < length; i++, is_true += step, data += from_step)
@@ -131,15 +126,14 @@ static int take_masked(PyArrayObject *from, int row, PyArrayObject *mask, PyObje
 {
     if (!is_mask_of(mask, from))
         return 0;
-    npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0);
-    npy_intp n = count_true(PyArray_BYTES(mask), length, step);
-    size_t itemsize = (size_t)dtype_itemsizes[row];
-    PyObject *np_array =
-        n > 0 && n * (npy_intp)itemsize <= RECYCLED_BYTES ? recycle_new(row, 1, &n) : NULL;
+    npy_intp n = count_true(mask);
+    const int itemsize = dtype_itemsizes[row];
+    PyObject *np_array = n == 0 ? PyArray_SimpleNew(1, &n, dtype_type_number(row))
+                         : n * itemsize <= RECYCLED_BYTES ? recycle_new(row, 1, &n)
+                                                          : NULL;
     if (!np_array)
         return PyErr_Occurred() ? -1 : 0;
-    char *out = PyArray_DATA((PyArrayObject *)np_array);
-    WITH_SIZE(itemsize, compact(out, n, mask, from, SIZE))
+    compact(PyArray_DATA((PyArrayObject *)np_array), n, mask, from, itemsize);
     *item = wrapper_new_small(np_array);
     return *item ? 1 : -1;
 }
