@@ -336,18 +336,28 @@ def _histogram(
 
 
 _MAX_SPARSITY = 4  # values of the range counted, for each element
-_SAMPLE = 1024  # elements
+_SAMPLED, _LEAST_SAMPLE, _MOST_SAMPLE = 16, 1024, 16384
+_TOGETHER = 8  # elements of a sample, as equal ones may be adjacent
+
+
+def _repeats(flat: Any) -> bool:
+    """Return whether integers repeat so much that a table of their values is small."""
+    size = min(max(flat.size // _SAMPLED, _LEAST_SAMPLE), _MOST_SAMPLE)
+    rows, most = size // _TOGETHER, 2 if get_num_threads() > 1 else 10
+    places = flat[: flat.size // rows * rows].reshape(rows, -1)[:, :_TOGETHER]
+    sample = numpy.sort(numpy.asarray(places), axis=None)
+    n_equal = numpy.count_nonzero(sample[1:] == sample[:-1])
+    return bool(most * n_equal > size)
 
 
 def _find_values(a: Any) -> Any:
     """
-    Return the values of integers by a sort, or NotImplemented if there are few.
+    Return the values of integers by a sort, or NotImplemented if many repeat.
 
     NumPy has a table of hashes, which takes less time only while it is small.
     """
     flat = a.reshape(-1)
-    sample = flat[:: flat.size // _SAMPLE + 1].tolist()
-    if flat.size < _SAMPLE or 4 * len({*sample}) < 3 * len(sample):
+    if flat.size < _LEAST_SAMPLE or _repeats(flat):
         return NotImplemented
     values = flat.copy()
     values.sort()

@@ -32,6 +32,7 @@ _POSITION = numpy.dtype(numpy.intp)
 # vectors. NumPy 2.3 has AVX2 in place of X86_V3; later versions know it but do not ask.
 _X86 = "X86_V3" if "X86_V3" in FEATURES else "AVX2"
 _WIDE = "X86_V4" if "X86_V4" in FEATURES else "AVX512_SKX"  # vectors of 64 bytes
+_PACKS_SLOWLY = _bridge.packs_slowly()
 _SORTED_IN_VECTORS = {
     2: ("AVX512_ICL", "ASIMDHP"),
     4: (_X86, "ASIMD"),
@@ -64,7 +65,7 @@ def numpy_is_fast(dtype: numpy.dtype[Any], positions: bool = False) -> bool:
 
     Short rows are not divided then: docs/design/07 has the measurement.
     """
-    if FEATURES.get(_WIDE, False) and _bridge.packs_slowly():
+    if FEATURES.get(_WIDE, False) and _PACKS_SLOWLY:
         return False
     names = _SORTED_IN_VECTORS.get(dtype.itemsize, ()) if dtype.kind in "iuf" else ()
     return any(
