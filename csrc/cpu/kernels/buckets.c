@@ -24,7 +24,7 @@ static intptr_t chunk_begin(const struct mx_buckets *buckets, size_t chunk)
 struct mx_block *mx_buckets_take_memory(struct mx_buckets *buckets)
 {
     const size_t n = (size_t)(buckets->end - buckets->begin), item = buckets->itemsize;
-    const size_t lanes = (size_t)n_chunks_of(buckets) * MX_LANES;
+    const size_t lanes = (size_t)n_chunks_of(buckets) * MX_SORT_LANES;
     const size_t counts = lanes * MX_MOST_BUCKETS * sizeof *buckets->counts;
     const size_t positions = buckets->positions ? n * sizeof *buckets->positions : 0;
     struct mx_block *block = mx_pool_take(counts + positions + n * (item + 1));
@@ -84,7 +84,7 @@ int mx_buckets_choose(struct mx_buckets *buckets, int n_samples, const int *rank
 /* The lanes of a chunk have counts of their own, so that none waits for the count before. */
 static intptr_t *counts_of(const struct mx_buckets *buckets, size_t chunk)
 {
-    return buckets->counts + chunk * MX_LANES * (size_t)(2 * buckets->n_splitters + 1);
+    return buckets->counts + chunk * MX_SORT_LANES * (size_t)(2 * buckets->n_splitters + 1);
 }
 
 static void classify_chunk(void *job, size_t chunk, int thread)
@@ -93,16 +93,16 @@ static void classify_chunk(void *job, size_t chunk, int thread)
     const struct mx_buckets *buckets = job;
     const int n_buckets = 2 * buckets->n_splitters + 1;
     intptr_t begin = chunk_begin(buckets, chunk), n = chunk_begin(buckets, chunk + 1) - begin;
-    intptr_t *counts = counts_of(buckets, chunk), in_lane = n / MX_LANES;
+    intptr_t *counts = counts_of(buckets, chunk), in_lane = n / MX_SORT_LANES;
     uint8_t *numbers = buckets->numbers + begin;
     buckets->kernels->classify(mx_buckets_at(buckets, buckets->elements, begin), n,
                                buckets->splitters, buckets->n_splitters, numbers);
-    memset(counts, 0, MX_LANES * (size_t)n_buckets * sizeof *counts);
+    memset(counts, 0, MX_SORT_LANES * (size_t)n_buckets * sizeof *counts);
     for (intptr_t i = 0; i < in_lane; i++)
-        for (int lane = 0; lane < MX_LANES; lane++)
+        for (int lane = 0; lane < MX_SORT_LANES; lane++)
             counts[lane * n_buckets + numbers[lane * in_lane + i]]++;
-    for (intptr_t i = MX_LANES * in_lane; i < n; i++)
-        counts[(MX_LANES - 1) * n_buckets + numbers[i]]++;
+    for (intptr_t i = MX_SORT_LANES * in_lane; i < n; i++)
+        counts[(MX_SORT_LANES - 1) * n_buckets + numbers[i]]++;
 }
 
 static void move_chunk(void *job, size_t chunk, int thread)
@@ -126,7 +126,7 @@ static void move_chunk(void *job, size_t chunk, int thread)
 static void add_counts(struct mx_buckets *buckets, intptr_t *ends)
 {
     const intptr_t n_buckets = 2 * buckets->n_splitters + 1;
-    const intptr_t n_counts = n_chunks_of(buckets) * MX_LANES * n_buckets;
+    const intptr_t n_counts = n_chunks_of(buckets) * MX_SORT_LANES * n_buckets;
     intptr_t to = buckets->begin;
     for (intptr_t bucket = 0; bucket < n_buckets; bucket++) {
         for (intptr_t i = bucket; i < n_counts; i += n_buckets) {

@@ -117,12 +117,12 @@ static inline uint64_t double_bits(double x)
     static void distribute_##name(const struct mx_sort_move *given, intptr_t n)                \
     {                                                                                          \
         const struct mx_sort_move move = *given;                                               \
-        const intptr_t in_lane = n / MX_LANES;                                                 \
+        const intptr_t in_lane = n / MX_SORT_LANES;                                            \
         for (intptr_t i = 0; i < in_lane; i++)                                                 \
-            for (int lane = 0; lane < MX_LANES; lane++)                                        \
+            for (int lane = 0; lane < MX_SORT_LANES; lane++)                                   \
                 move_##name(&move, lane, lane * in_lane + i);                                  \
-        for (intptr_t i = MX_LANES * in_lane; i < n; i++)                                      \
-            move_##name(&move, MX_LANES - 1, i);                                               \
+        for (intptr_t i = MX_SORT_LANES * in_lane; i < n; i++)                                 \
+            move_##name(&move, MX_SORT_LANES - 1, i);                                          \
     }
 
 /* -- Elements that are equal, but not the same --------------------------------------- */

@@ -34,7 +34,7 @@ struct mx_sort_move {
     int64_t *places_to;
 };
 
-#define MX_LANES 4
+#define MX_SORT_LANES 4
 
 struct mx_sort_kernels {
     /* Returns how n elements compare with their next ones: bits of enum mx_comparison. */
