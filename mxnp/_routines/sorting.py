@@ -24,9 +24,11 @@ from .arguments import find_axis
 STABLE = 2
 _KINDS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": STABLE, "stable": STABLE}
 _LONG_ROW = 65536  # elements; NumPy partitions shorter rows
-# Where NumPy is fast, it keeps rows of fewer elements, alone or times the threads.
+# Where NumPy is fast, it keeps rows of fewer elements, alone and times the threads, and
+# of more with few threads; and partitions with fewer elements or threads.
 _LEAST, _LEAST_BY_THREADS = 2**17, 2**20
-_LEAST_PARTITIONED, _PARTITION_THREADS = 2**19, 4
+_FEW_THREADS, _LEAST_OF_FEW = 3, 2**21
+_LEAST_PARTITIONED, _PARTITION_THREADS = 2**19, 8
 _POSITION = numpy.dtype(numpy.intp)
 # With these features of a processor NumPy sorts integers and floats of so many bytes in
 # vectors. NumPy 2.3 has AVX2 in place of X86_V3; later versions know it but do not ask.
@@ -75,8 +77,9 @@ def numpy_is_fast(dtype: numpy.dtype[Any], positions: bool = False) -> bool:
 
 def _sort_pays(a: Any, axis: Any, *, positions: bool = False) -> bool:
     """Return whether threads share rows, or one row that is long or slow in NumPy."""
-    is_row = a.ndim == 1 or axis is None
-    is_long = a.size >= _LEAST and a.size * get_num_threads() >= _LEAST_BY_THREADS
+    is_row, threads = a.ndim == 1 or axis is None, get_num_threads()
+    least = max(_LEAST, _LEAST_BY_THREADS // threads)
+    is_long = a.size >= (_LEAST_OF_FEW if threads <= _FEW_THREADS else least)
     return not is_row or is_long or not numpy_is_fast(a.dtype, positions)
 
 

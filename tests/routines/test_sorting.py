@@ -457,9 +457,10 @@ def test_numpy_sorts_runs(elements: Array, backend: str) -> None:
     assert (found["argsort"], found["sort"]) == (backend, backend)
 
 
+@on_processor
 @pytest.mark.parametrize("has_vectors", [False, True])
 @pytest.mark.parametrize("dtype", "bhilfd")
-@pytest.mark.parametrize("threads", [2, 4], indirect=True)
+@pytest.mark.parametrize("threads", [3, 4, 8], indirect=True)
 def test_numpy_sorts_a_row_in_vectors(
     monkeypatch: pytest.MonkeyPatch, has_vectors: bool, dtype: str, threads: int
 ) -> None:
@@ -467,10 +468,12 @@ def test_numpy_sorts_a_row_in_vectors(
     set_vectors(monkeypatch, has_vectors)
     is_fast = has_vectors and dtype in "ilfd"
     least = sorting._LEAST_BY_THREADS // threads
+    many = sorting._LEAST_PARTITIONED
     for shape, sorted_by_numpy, partitioned_by_numpy in (
-        ((least - 1,), is_fast, is_fast),
-        ((least,), False, is_fast),
-        ((sorting._LEAST_PARTITIONED,), False, is_fast and threads == 2),
+        ((2 * least - 1,), is_fast and threads == 3, is_fast),
+        ((least,), is_fast and threads == 3, is_fast),
+        ((many,), is_fast and threads == 3, is_fast and threads < 8),
+        ((sorting._LEAST_OF_FEW,), False, is_fast and threads < 8),
         ((600, 500), False, False),
     ):
         array = mxnp.ones(shape, dtype)
