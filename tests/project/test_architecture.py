@@ -293,6 +293,9 @@ def test_functions_of_the_bridge_are_named_after_their_file(path):
 STATIC = re.compile(r"^static\b[^;{}()=]*\b([a-z]+)\([^;{}]*\)\s*\{", re.MULTILINE)
 
 
+HEADER_MACRO = re.compile(r"^ *# *define +(MX_\w+)", re.MULTILINE)
+
+
 def test_static_functions_of_one_word_have_different_names():
     """So that grep and breakpoints find one."""
     found = [
@@ -302,6 +305,18 @@ def test_static_functions_of_one_word_have_different_names():
         for name in {*STATIC.findall(MACRO.sub("", path.read_text(encoding="utf-8")))}
     ]
     assert {"suits", "times"} <= {*found}
+    assert not {name for name in found if found.count(name) > 1}
+
+
+def test_macros_of_headers_have_different_names():
+    """A file may include any two of them."""
+    found = [
+        name
+        for path in SOURCES
+        if path.suffix == ".h"
+        for name in {*HEADER_MACRO.findall(path.read_text(encoding="utf-8"))}
+    ]
+    assert "MX_PRINTF" in found
     assert not {name for name in found if found.count(name) > 1}
 
 
