@@ -184,7 +184,7 @@ static PyObject *in_byte_order_of(PyObject *operand, PyObject *result)
     PyArray_Descr *dtype = PyArray_DESCR(np_array_in(operand));
     if (PyArray_TYPE(made) != dtype->type_num || PyArray_ISBYTESWAPPED(made))
         return result;
-    Py_INCREF(dtype);
+    Py_INCREF((PyObject *)dtype);
     PyObject *swapped = PyArray_FromArray(made, dtype, 0);
     Py_DECREF(result);
     return swapped;
