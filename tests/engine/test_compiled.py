@@ -69,10 +69,16 @@ def special(dtype: str) -> numpy.ndarray:
 
 
 def all_pairs(dtype: str) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Return each pair of special values, often enough to fill vectors and to leave a rest."""
+    """
+    Return each pair of special values, often enough to fill vectors, and a rest.
+
+    NumPy on Linux for arm64 casts numbers that a dtype lacks in another way in a rest, so
+    that is of the first pairs.
+    """
     values = special(dtype)
     pairs = numpy.array(list(itertools.product(values, values)), dtype)
-    pairs = numpy.resize(pairs, (max(len(pairs), 300) + 3, 2))
+    whole = numpy.resize(pairs, (max(len(pairs), 300) + 63 & ~63, 2))
+    pairs = numpy.concatenate([whole, whole[:3]])
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
