@@ -217,10 +217,7 @@ static void float16_to_float64(const void *from, void *to, intptr_t n)
     float block[MX_HALF_BLOCK];
     for (intptr_t i = 0; i < n; i += MX_HALF_BLOCK, x += MX_HALF_BLOCK, y += MX_HALF_BLOCK) {
         intptr_t size = n - i < MX_HALF_BLOCK ? n - i : MX_HALF_BLOCK;
-        uint16_t signaling = 0;
-        for (intptr_t k = 0; k < size; k++)
-            signaling |= (uint16_t)((x[k] & 0x7fff) - 0x7c01) < 0x01ff;
-        if (signaling) {
+        if (mx_half_keeps_nan(x, size)) {
             for (intptr_t k = 0; k < size; k++)
                 y[k] = double_of_half(x[k]);
             continue;

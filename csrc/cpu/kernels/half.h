@@ -1,11 +1,11 @@
 #pragma once
 /* half.h -- conversions between float16 and float32 for contiguous elements.
  *
- * Bits, also those of NaN, and floating-point conditions are NumPy's.  NumPy uses integer
- * arithmetic: a signalling NaN stays one and raises nothing, and an inexact result below the
- * smallest normal number underflows even if it is rounded up to that number.  Hardware differs
- * in these two cases only, so blocks with such elements are converted by integer arithmetic
- * here too.
+ * Bits, also those of NaN, and floating-point conditions are NumPy's.  On arm64 NumPy uses the
+ * processor's instructions.  Elsewhere it uses integer arithmetic: a signalling NaN stays one
+ * and raises nothing, and an inexact result below the smallest normal number underflows even if
+ * it is rounded up to that number.  Hardware differs in these two cases only, so blocks with
+ * such elements are converted by integer arithmetic here too.
  */
 #include <fenv.h>
 #include <string.h>
@@ -14,8 +14,6 @@
 
 #if defined(__F16C__)
 #include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
 #endif
 
 #define MX_HALF_BLOCK 256
@@ -71,16 +69,53 @@ static inline void mx_half_raise(uint32_t fpe_flags)
         feraiseexcept((fpe_flags & 1 ? FE_UNDERFLOW : 0) | (fpe_flags & 2 ? FE_OVERFLOW : 0));
 }
 
+#if defined(__aarch64__)
+
+static inline bool mx_half_keeps_nan(const uint16_t *x, intptr_t n)
+{
+    (void)x, (void)n;
+    return false;
+}
+
+static inline void mx_half_to_float(const uint16_t *x, float *y, intptr_t n)
+{
+    for (intptr_t i = 0; i < n; i++) {
+        __fp16 half;
+        memcpy(&half, &x[i], sizeof half);
+        y[i] = (float)half;
+    }
+}
+
+#define MX_HALF_OF(type)                                                         \
+    static inline void mx_half_of_##type(const type *x, uint16_t *y, intptr_t n) \
+    {                                                                            \
+        for (intptr_t i = 0; i < n; i++) {                                       \
+            const __fp16 half = (__fp16)x[i];                                    \
+            memcpy(&y[i], &half, sizeof half);                                   \
+        }                                                                        \
+    }
+MX_HALF_OF(float)
+MX_HALF_OF(double)
+#undef MX_HALF_OF
+
+#else
+
+/* Returns whether one of the elements is a signalling NaN, which NumPy keeps. */
+static inline bool mx_half_keeps_nan(const uint16_t *x, intptr_t n)
+{
+    uint16_t signalling = 0;
+    for (intptr_t i = 0; i < n; i++)
+        signalling |= (uint16_t)((x[i] & 0x7fff) - 0x7c01) < 0x01ff;
+    return signalling;
+}
+
 static inline void mx_half_to_float(const uint16_t *x, float *y, intptr_t n)
 {
     intptr_t i = 0;
-#if defined(__F16C__) || defined(__aarch64__)
+#if defined(__F16C__)
     while (i + 16 <= n) {
         intptr_t end = n - i < MX_HALF_BLOCK ? n - (n - i) % 16 : i + MX_HALF_BLOCK;
-        uint16_t signalling = 0;
-        for (intptr_t k = i; k < end; k++)
-            signalling |= (uint16_t)((x[k] & 0x7fff) - 0x7c01) < 0x01ff;
-        if (signalling) {
+        if (mx_half_keeps_nan(x + i, end - i)) {
             for (; i < end; i++)
                 y[i] = mx_float_of_bits(mx_half_to_float_bits(x[i]));
             continue;
@@ -89,12 +124,9 @@ static inline void mx_half_to_float(const uint16_t *x, float *y, intptr_t n)
         for (; i < end; i += 16)
             _mm512_storeu_ps(y + i,
                              _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(x + i))));
-#elif defined(__F16C__)
+#else
         for (; i < end; i += 8)
             _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
-#else
-        for (; i < end; i += 4)
-            vst1q_f32(y + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x + i))));
 #endif
     }
 #endif
@@ -106,7 +138,7 @@ static inline void mx_half_of_float(const float *x, uint16_t *y, intptr_t n)
 {
     uint32_t fpe_flags = 0;
     intptr_t i = 0;
-#if defined(__F16C__) || defined(__aarch64__)
+#if defined(__F16C__)
     while (i + 16 <= n) {
         intptr_t end = n - i < MX_HALF_BLOCK ? n - (n - i) % 16 : i + MX_HALF_BLOCK;
         uint32_t special = 0;
@@ -123,13 +155,10 @@ static inline void mx_half_of_float(const float *x, uint16_t *y, intptr_t n)
         for (; i < end; i += 16)
             _mm256_storeu_si256((__m256i *)(y + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i),
                                                                     _MM_FROUND_TO_NEAREST_INT));
-#elif defined(__F16C__)
+#else
         for (; i < end; i += 8)
             _mm_storeu_si128((__m128i *)(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i),
                                                                  _MM_FROUND_TO_NEAREST_INT));
-#else
-        for (; i < end; i += 4)
-            vst1_u16(y + i, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(x + i))));
 #endif
     }
 #endif
@@ -158,3 +187,5 @@ static inline void mx_half_of_double(const double *x, uint16_t *y, intptr_t n)
     }
     mx_half_raise(fpe_flags);
 }
+
+#endif

@@ -614,12 +614,6 @@ static inline bool is_ordered(uint16_t x, uint16_t y) { return !is_nan(x) & !is_
             out[i] = (type)(value);                                                       \
     }
 
-static inline uint16_t heaviside(uint16_t half, uint16_t at_zero)
-{
-    uint16_t step = half & 0x8000 ? 0 : 0x3c00;
-    return is_nan(half) ? 0x7e00 : is_true(half) ? step : at_zero;
-}
-
 BITS(less, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) < rank(y[i])))
 BITS(less_equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) <= rank(y[i])))
 BITS(greater, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) > rank(y[i])))
@@ -632,6 +626,17 @@ BITS(minimum, uint16_t,
      is_nan(x[i]) | (!is_nan(y[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
 BITS(fmax, uint16_t, is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) >= rank(y[i]))) ? x[i] : y[i])
 BITS(fmin, uint16_t, is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
+
+/* On arm64 NumPy converts both numbers, and that of fabs, which quiets a signaling NaN. */
+#if defined(__aarch64__)
+#define CONVERTED
+#else
+
+static inline uint16_t heaviside(uint16_t half, uint16_t at_zero)
+{
+    uint16_t step = half & 0x8000 ? 0 : 0x3c00;
+    return is_nan(half) ? 0x7e00 : is_true(half) ? step : at_zero;
+}
 
 /* NumPy compares the first number as a float, which raises a condition for a signaling NaN. */
 static void float16_heaviside(const void *from, const void *other, void *to, intptr_t n)
@@ -648,8 +653,11 @@ static void float16_heaviside(const void *from, const void *other, void *to, int
         feraiseexcept(FE_INVALID);
 }
 
-BITS(negative, uint16_t, x[i] ^ 0x8000)
 BITS(fabs, uint16_t, size_of_half(x[i]))
+#define CONVERTED FLOAT16(heaviside), FLOAT16(fabs),
+#endif
+
+BITS(negative, uint16_t, x[i] ^ 0x8000)
 BITS(copysign, uint16_t, size_of_half(x[i]) | (y[i] & 0x8000))
 BITS(sign, uint16_t, is_nan(x[i]) ? x[i] : is_true(x[i]) ? (x[i] & 0x8000) | 0x3c00 : 0)
 BITS(signbit, uint8_t, x[i] >> 15)
@@ -690,9 +698,7 @@ const struct mx_native_kernels MX_ISA_NAME(mx_native_kernels) = {
                 FLOAT16(minimum),
                 FLOAT16(fmax),
                 FLOAT16(fmin),
-                FLOAT16(heaviside),
-                FLOAT16(negative),
-                FLOAT16(fabs),
+                CONVERTED FLOAT16(negative),
                 FLOAT16(copysign),
                 FLOAT16(sign),
                 FLOAT16(signbit),
