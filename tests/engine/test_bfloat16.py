@@ -59,6 +59,10 @@ def plain(x: Any) -> Any:
         return type(x), str(x)
     if isinstance(x, mxnp.ndarray | numpy.ndarray | numpy.generic):
         array = numpy.asarray(x)
+        if array.dtype == bfloat16 and core.processor() != "x86-64":
+            # Compilers choose which of two NaN an operation returns.
+            is_nan = (array.view("u2") & 0x7FFF) > 0x7F80
+            array = numpy.where(is_nan, bfloat16("nan"), array)
         kind = "array" if isinstance(x, mxnp.ndarray | numpy.ndarray) else type(x)
         return kind, array.dtype, array.shape, array.tobytes()
     return x
@@ -144,7 +148,12 @@ def test_dtypes_of_the_name_alone_are_not_taken_for_it() -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("step", [1, -1, 3])
 def test_casts_of_every_number(dtype: str, step: int) -> None:
-    assert agree(lambda xp: xp.array(EVERY)[::step].astype(dtype))
+    x = EVERY
+    if dtype.startswith("u") and core.processor() != "x86-64":
+        # What other numbers become depends on the step, in NumPy too.
+        with numpy.errstate(invalid="ignore"):
+            x = x[(x >= 0) & (x < float(numpy.iinfo(dtype).max))]
+    assert agree(lambda xp: xp.array(x)[::step].astype(dtype))
 
 
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if "complex" not in d])
