@@ -124,6 +124,7 @@ ON_CUDA = (
 )
 OF_GPU = "^(csrc/(gpu|memory|ir)|mxnp/(_gpu|_engine)|tests/(metal|cuda|support))/"
 JIT = "MXNP_JIT=always MXNP_THRESHOLD=0"
+ARM64 = '"$CI_FOLDER/arm64/bin/python" -P -m'
 C_TESTS = "$(basename -s .c tests/c/test_*.c)"
 
 # The lanes that others need, the other lanes of the gate, and the rest.
@@ -287,6 +288,19 @@ LANES = {
         needs=("newer",),
     ),
     "macos": full(1800, ".ci/macos", needs=("environment",)),
+    "arm64": full(
+        7200,
+        '.ci/arm64 "$CI_FOLDER/arm64"',
+        f"{JIT} {ARM64} pytest --slow --quiet tests/engine/test_compiled.py",
+        # docs/design/01-build.md names what differs in the tests that are left out.
+        f"{ARM64} pytest --quiet tests/engine"
+        " --deselect tests/engine/test_bfloat16.py::test_casts_of_every_number"
+        " --deselect tests/engine/test_bfloat16.py::test_conditions_of_comparisons_are_numpys"
+        " --deselect tests/engine/test_own_loops.py::test_conditions_of_single_quotients"
+        " --deselect tests/engine/test_signaling_nan.py::test_small_arrays"
+        " --deselect tests/engine/test_signaling_nan.py::test_large_arrays_of_float16",
+        needs=("environment",),
+    ),
     **{
         f"faults-{i}": full(3600, f"python -m tests.mutations --share {i}/16")
         for i in range(16)
