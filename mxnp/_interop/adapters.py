@@ -20,6 +20,7 @@ from mxnp._namespace.classes import take_arrays
 from mxnp._namespace.mirror import find_original
 
 from . import door
+from .owners import belongs_to_package
 
 _waiting: dict[str, Callable[[ModuleType], None]] = {}
 
@@ -60,6 +61,15 @@ sys.meta_path.insert(0, ImportHook)
 def _pass_numpy_arrays(owner: Any, name: str) -> None:
     """Replace a function so that it receives the NumPy arrays inside mxnp arrays."""
     setattr(owner, name, Method(getattr(owner, name), adopts=False))
+
+
+def _replace_in_package(module: Any, name: str, function: Any) -> None:
+    """Replace a function in its module, and where its package has imported it."""
+    original, package = getattr(module, name), module.__name__.partition(".")[0] + "."
+    for key, each in list(sys.modules.items()):
+        names = getattr(each, "__dict__", {})  # attributes of modules may warn
+        if f"{key}.".startswith(package) and names.get(name) is original:
+            setattr(each, name, function)
 
 
 def _adapt_einops(backends: Any) -> None:
@@ -241,6 +251,34 @@ def _adapt_scipy_spectra(spectral: Any) -> None:
         csd.__module__ = spectral.__name__  # pickles name it
 
 
+def _find_module(value: Any) -> Any:
+    return find_original(value) if isinstance(value, ModuleType) else value
+
+
+def _taking_modules(check: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(check)
+    def check_seed(*args: Any, **kwargs: Any) -> Any:
+        names = {name: _find_module(value) for name, value in kwargs.items()}
+        return check(*map(_find_module, args), **names)
+
+    return check_seed
+
+
+_SEED_CHECKS = {
+    "_make_random_gen",
+    "check_random_state",
+    "create_py_random_state",
+    "create_random_state",
+}
+
+
+def _adapt_seeds(module: Any) -> None:
+    """Make functions that ask whether a seed is `np.random` accept the program's."""
+    if belongs_to_package(vars(module)):  # and not to the program, with `--include`
+        for name in _SEED_CHECKS & vars(module).keys():
+            _replace_in_package(module, name, _taking_modules(getattr(module, name)))
+
+
 def _adapt_sympy(sympify: Any) -> None:
     """Make operators of sympy, which asks for NumPy's module, refuse mxnp arrays."""
     _pass_numpy_arrays(sympify, "_is_numpy_instance")
@@ -281,11 +319,7 @@ def _adapt_xarray(variable: Any) -> None:
             data = numpy.asarray(data)
         return convert(data, *args, **kwargs)
 
-    # Only xarray's modules are asked, because attributes of others may warn.
-    modules = [m for name, m in sys.modules.items() if name.startswith("xarray.")]
-    for module in modules:
-        if getattr(module, "as_compatible_data", None) is convert:
-            module.as_compatible_data = as_compatible_data  # type: ignore[attr-defined]
+    _replace_in_package(variable, "as_compatible_data", as_compatible_data)
 
 
 def _adapt_joblib(parallel: Any) -> None:
@@ -322,6 +356,8 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "einops._backends": _adapt_einops,
     "jax._src.abstract_arrays": _adapt_jax,
     "joblib.parallel": _adapt_joblib,
+    "lmfit.minimizer": _adapt_seeds,
+    "networkx.utils.misc": _adapt_seeds,
     "numba.core.interpreter": _adapt_numba,
     "numba.stencils.stencil": _adapt_numba_stencils,
     "numpy._core.defchararray": _adapt_chararray,
@@ -331,7 +367,9 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "polars.dependencies": _adapt_polars,
     "scipy._lib._array_api": _adapt_scipy_namespaces,
     "scipy._lib._array_api_override": _adapt_scipy_namespaces,
+    "scipy._lib._util": _adapt_seeds,
     "scipy.signal._spectral_py": _adapt_scipy_spectra,
+    "sklearn.utils.validation": _adapt_seeds,
     "sympy.core.sympify": _adapt_sympy,
     "threadpoolctl": _adapt_threadpoolctl,
     "torch._weights_only_unpickler": _adapt_torch_pickles,

@@ -1,9 +1,11 @@
 """Test that NumPy's random generators, which packages use, take mxnp arrays."""
 
+import importlib
 from pathlib import Path
 
 import numpy
 import pytest
+from support.processes import end_of
 
 from mxnp import _bridge
 
@@ -200,3 +202,34 @@ def test_the_samplers_are_those_of_one_numpy():
     for minor in found:  # the wheel may have been built with another NumPy
         assert _bridge.has_samplers(f"2.{minor}.12")
         assert not _bridge.has_samplers(f"2.{minor}")
+
+
+SEEDED = {
+    "scipy.stats": lambda stats, seed: stats.norm.rvs(size=3, random_state=seed),
+    "sklearn.utils": lambda utils, seed: utils.check_random_state(seed).random(3),
+    "networkx": lambda nx, seed: nx.gnp_random_graph(9, 0.5, seed=seed).edges,
+    "lmfit.minimizer": lambda lmfit, seed: lmfit._make_random_gen(seed).random(3),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.needs(n.split(".")[0])) for n in SEEDED]
+)
+def test_the_module_is_a_seed(xp, name):
+    """`if seed is np.random`, a package asks, and means NumPy's module."""
+    xp.random.seed(5)
+    return list(SEEDED[name](importlib.import_module(name), xp.random))
+
+
+AFTERWARDS = """
+from scipy import stats
+import mxnp as np
+np.random.seed(5)
+print(*stats.norm.rvs(size=3, random_state=np.random) == np.random.RandomState(5).randn(3))
+"""
+
+
+@pytest.mark.needs("scipy")
+def test_the_module_is_a_seed_of_packages_that_were_imported_before():
+    end = end_of("-c", AFTERWARDS)
+    assert (end.status, end.out) == (0, "True True True\n"), end.err
