@@ -1,5 +1,8 @@
 /* access.c -- the one reading of a key. */
 #include "python/access/access.h"
+#include "python/base/state.h"
+
+#define MOST_COUNTED 65536 /* elements of a mask */
 
 /* -- Items ------------------------------------------------------------------------- */
 
@@ -168,6 +171,17 @@ void access_read(struct access *access, PyObject *a, PyObject *key, bool is_read
         access->kind = ACCESS_BASIC;
 }
 
+/* Return the greatest share of the elements that a mask may select.  The true elements of a
+ * mask that is computed are counted, unless threads should share them. */
+static double greatest_share(PyObject *item)
+{
+    PyArrayObject *mask = access_vector(item);
+    npy_intp n = mask ? PyArray_SIZE(mask) : 0;
+    if (n == 0 || n > MOST_COUNTED || !PyArray_IS_C_CONTIGUOUS(mask))
+        return 1;
+    return (double)core->mx_compact_count_true(PyArray_DATA(mask), n) / (double)n;
+}
+
 bool access_may_record(const struct access *access, PyObject *a, bool is_waiting)
 {
     double most = (double)array_size(np_array_of(a));
@@ -177,7 +191,9 @@ bool access_may_record(const struct access *access, PyObject *a, bool is_waiting
         if (access->items[i] != ITEM_ARRAY)
             continue;
         is_waiting |= is_array(item) && queue_writes(item);
-        most *= np_array ? (double)array_size(np_array) : (double)PyList_Size(item);
+        most *= access_mask(item) ? greatest_share(item)
+                : np_array        ? (double)array_size(np_array)
+                                  : (double)PyList_Size(item);
     }
     return is_waiting || most >= (double)queue_threshold;
 }
