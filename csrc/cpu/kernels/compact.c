@@ -147,7 +147,7 @@ static intptr_t skip_false(const uint8_t *mask, intptr_t i, intptr_t n)
                 }                                                       \
             i += WORD;                                                  \
         }                                                               \
-        while (k < end) {                                               \
+        while (k < end && i < n) { /* other code may write the mask */  \
             if (mask[i] != 0) {                                         \
                 one;                                                    \
                 k++;                                                    \
