@@ -446,7 +446,7 @@ def test_only_modules_of_xarray_are_asked(monkeypatch):
         def __getattr__(self, name):
             raise AssertionError(f"{name} is read")
 
-    variable, user = types.ModuleType("variable"), types.ModuleType("user")
+    variable, user = types.ModuleType("xarray.variable"), types.ModuleType("user")
     variable.as_compatible_data = user.as_compatible_data = original = lambda data: data
     monkeypatch.setitem(sys.modules, "other", Private("other"))
     monkeypatch.setitem(sys.modules, "xarray.user", user)
