@@ -211,15 +211,17 @@ def _from_array(function: Callable[..., Any]) -> Callable[..., Any]:
         if type(x) is not ndarray or lock:
             return function(x, chunks, name, lock, **kwargs)
         take: Callable[..., Any] = functools.partial(operator.getitem, x)
+        meta = mxnp.empty((0,) * x.ndim, x.dtype)
         chunks = core.normalize_chunks(chunks, x.shape, dtype=x.dtype)
         if name in (None, True):
             name = f"array-{tokenize(x, chunks)}"
         elif name is False:
             name = f"array-{uuid.uuid1()}"
         keys = itertools.product([name], *(range(len(sizes)) for sizes in chunks))
-        values = (take(key).copy() for key in core.slices_from_chunks(chunks))
+        slices = core.slices_from_chunks(chunks)
+        values = (take((*key, ...)).copy() for key in slices)
         graph = dict(zip(keys, values, strict=True))
-        return core.Array(graph, name, chunks, meta=x, dtype=x.dtype)
+        return core.Array(graph, name, chunks, meta=meta, dtype=x.dtype)
 
     return from_array
 

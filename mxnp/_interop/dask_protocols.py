@@ -163,17 +163,24 @@ def _complete_workers_tasks(workers: Any) -> None:
 def _spill_without_cache(manager: Any) -> None:
     """Return cached memory to the system before a worker spills, and that of chunks.
 
-    A worker spills until its process is small enough, whatever uses the memory.
+    A worker spills until its process is small enough, whatever uses the memory. Several
+    workers of a process may spill at once.
     """
     spill = manager._spill
+    limit = n_spilling = 0
 
     @functools.wraps(spill)
     async def _spill(self: Any, worker: Any, _: int) -> None:
-        cached = core.set_memory_limit(0)
+        nonlocal limit, n_spilling
+        if n_spilling == 0:
+            limit = core.set_memory_limit(0)
+        n_spilling += 1
         try:
             await spill(self, worker, worker.monitor.get_process_memory())
         finally:
-            core.set_memory_limit(cached)
+            n_spilling -= 1
+            if n_spilling == 0:
+                core.set_memory_limit(limit)
 
     manager._spill = _spill
 

@@ -720,6 +720,39 @@ def test_cached_memory_is_returned_before_chunks_are_spilled(n_beyond, n_spilled
     assert mxnp.memory_info()["limit"] == limit
 
 
+def test_workers_that_spill_at_once_leave_the_limit() -> None:
+    import asyncio
+
+    from mxnp._interop import dask_protocols
+
+    class Manager:
+        async def _spill(self, worker, memory):
+            await asyncio.sleep(0)
+
+    dask_protocols._spill_without_cache(Manager)
+    worker = types.SimpleNamespace(monitor=Process())
+
+    async def spill_twice() -> None:
+        await asyncio.gather(*(Manager()._spill(worker, 0) for _ in range(2)))
+
+    limit = mxnp.memory_info()["limit"]
+    asyncio.run(spill_twice())
+    assert mxnp.memory_info()["limit"] == limit
+
+
+@pytest.mark.parametrize("value", [5, "a", numpy.datetime64("2001")])
+def test_arrays_without_axes_are_chunks(value):
+    x = mxnp.array(value, object if value == 5 else None)
+    made = da.from_array(x)
+    assert made.compute() == numpy.array(value)
+
+
+def test_the_array_that_is_divided_is_not_kept() -> None:
+    made = da.from_array(mxnp.arange(3000.0), chunks=1000)
+    base = made._meta.base
+    assert made._meta.nbytes == 0 and (base is None or base.nbytes == 0)
+
+
 CLUSTER = """
 import logging
 import dask
