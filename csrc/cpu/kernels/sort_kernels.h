@@ -49,8 +49,8 @@ struct mx_sort_kernels {
     /* Adds to a finding; NULL if equal elements have the same bits. */
     void (*inspect)(const void *elements, intptr_t n, struct mx_sort_finding *finding);
 
-    bool (*is_number)(
-        const void *element); /* it is not NaN, or of a dtype in which NaN have an order */
+    /* Returns whether an element can be a splitter: NaN of float32 and float64 can't. */
+    bool (*is_number)(const void *element);
 
     /* Sets the buckets of n elements: twice the number of splitters that are less, and one more
      * for each that is equal.  The splitters are numbers, and increasing. */

@@ -65,7 +65,8 @@ static inline void call_args_begin(struct call_args *call_args)
     call_args->loans = NULL;
 }
 
-/* Add an array that is only recognised, or none if there is no memory. */
+/* Note an array that is not held, so that it is recognised in results.  Without memory it is
+ * not noted. */
 static inline void call_args_add_more(struct call_args *call_args, PyObject *x)
 {
     if (!call_args->more) {
