@@ -75,19 +75,23 @@ def numpy_is_fast(dtype: numpy.dtype[Any], positions: bool = False) -> bool:
     )
 
 
-def _sort_pays(a: Any, axis: Any, *, positions: bool = False) -> bool:
+def _pays(a: Any, axis: Any, is_long: bool, *, positions: bool = False) -> bool:
     """Return whether threads share rows, or one row that is long or slow in NumPy."""
-    is_row, threads = a.ndim == 1 or axis is None, get_num_threads()
+    is_row = a.ndim == 1 or axis is None
+    return not is_row or is_long or not numpy_is_fast(a.dtype, positions)
+
+
+def _sort_pays(a: Any, axis: Any, *, positions: bool = False) -> bool:
+    threads = get_num_threads()
     least = max(_LEAST, _LEAST_BY_THREADS // threads)
     is_long = a.size >= (_LEAST_OF_FEW if threads <= _FEW_THREADS else least)
-    return not is_row or is_long or not numpy_is_fast(a.dtype, positions)
+    return _pays(a, axis, is_long, positions=positions)
 
 
 def _partition_pays(a: Any, axis: Any, *, positions: bool = False) -> bool:
-    """Return the same for a partition at one place."""
-    is_row = a.ndim == 1 or axis is None
+    """Return whether a partition at one place pays."""
     is_long = a.size >= _LEAST_PARTITIONED and get_num_threads() >= _PARTITION_THREADS
-    return not is_row or is_long or not numpy_is_fast(a.dtype, positions)
+    return _pays(a, axis, is_long, positions=positions)
 
 
 def _has_gaps(a: Any) -> bool:
