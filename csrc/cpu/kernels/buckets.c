@@ -84,14 +84,14 @@ int mx_buckets_choose(struct mx_buckets *buckets, int n_samples, const int *rank
 /* The lanes of a chunk have counts of their own, so that none waits for the count before. */
 static intptr_t *counts_of(const struct mx_buckets *buckets, size_t chunk)
 {
-    return buckets->counts + chunk * MX_SORT_LANES * (size_t)(2 * buckets->n_splitters + 1);
+    return buckets->counts + chunk * MX_SORT_LANES * (size_t)mx_buckets_count(buckets);
 }
 
 static void classify_chunk(void *job, size_t chunk, int thread)
 {
     (void)thread;
     const struct mx_buckets *buckets = job;
-    const int n_buckets = 2 * buckets->n_splitters + 1;
+    const int n_buckets = mx_buckets_count(buckets);
     intptr_t begin = chunk_begin(buckets, chunk), n = chunk_begin(buckets, chunk + 1) - begin;
     intptr_t *counts = counts_of(buckets, chunk), in_lane = n / MX_SORT_LANES;
     uint8_t *numbers = buckets->numbers + begin;
@@ -114,7 +114,7 @@ static void move_chunk(void *job, size_t chunk, int thread)
         .elements = mx_buckets_at(buckets, buckets->elements, begin),
         .places = buckets->positions ? buckets->positions + begin : NULL,
         .buckets = buckets->numbers + begin,
-        .n_buckets = 2 * buckets->n_splitters + 1,
+        .n_buckets = mx_buckets_count(buckets),
         .to = counts_of(buckets, chunk),
         .elements_to = buckets->elements_to,
         .places_to = buckets->positions_to,
@@ -125,7 +125,7 @@ static void move_chunk(void *job, size_t chunk, int thread)
 /* Turns counts into where the elements of each lane and bucket go. */
 static void add_counts(struct mx_buckets *buckets, intptr_t *ends)
 {
-    const intptr_t n_buckets = 2 * buckets->n_splitters + 1;
+    const intptr_t n_buckets = mx_buckets_count(buckets);
     const intptr_t n_counts = n_chunks_of(buckets) * MX_SORT_LANES * n_buckets;
     intptr_t to = buckets->begin;
     for (intptr_t bucket = 0; bucket < n_buckets; bucket++) {

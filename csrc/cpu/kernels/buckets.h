@@ -39,6 +39,12 @@ int mx_buckets_choose(struct mx_buckets *buckets, int n_samples, const int *rank
 /* Moves the elements begin..end-1.  Sets where each bucket ends. */
 void mx_buckets_divide(struct mx_buckets *buckets, intptr_t *ends);
 
+/* Returns the number of buckets, empty ones included. */
+static inline int mx_buckets_count(const struct mx_buckets *buckets)
+{
+    return 2 * buckets->n_splitters + 1;
+}
+
 static inline char *mx_buckets_at(const struct mx_buckets *buckets, char *elements, intptr_t i)
 {
     return elements + (size_t)i * buckets->itemsize;

@@ -19,7 +19,7 @@
 #define SORTED         2048  /* elements; shorter ranges are sorted */
 #define SAMPLES        1024
 #define MOST_SPLITTERS 15
-#define DEVIATIONS     3 /* by which the ranks of two splitters differ from that of a place */
+#define DEVIATIONS     3 /* standard deviations from the rank of a place to its splitters */
 #define MOST_LEVELS    6 /* then a range is sorted, whatever its length */
 
 struct range {
@@ -117,7 +117,7 @@ static int partition_divide(struct range *range, intptr_t begin, intptr_t end,
     mx_buckets_divide(buckets, ends);
     const struct mx_chunks copied = {0, (size_t)(end - begin + COPIED - 1) / COPIED};
     mx_thread_pool_run(copy_chunk, buckets, copied, mx_thread_pool_size(), NULL);
-    const int n_buckets = 2 * buckets->n_splitters + 1;
+    const int n_buckets = mx_buckets_count(buckets);
     for (int bucket = 0; bucket < n_buckets && status == MX_OK; bucket++) {
         int n = 0;
         while (n < n_places && places[n] < ends[bucket])

@@ -409,7 +409,7 @@ static int sort_buckets(struct row *row)
         return status;
     mx_buckets_divide(buckets, row->ends);
     row->found = 0;
-    sort_run(sort_bucket, row, 2 * buckets->n_splitters + 1);
+    sort_run(sort_bucket, row, mx_buckets_count(buckets));
     if (row->n_failed)
         return fail_memory();
     return row->found & MX_STAYS ? mx_fail(MX_ERROR_VALUE, "elements are equal") : MX_OK;
