@@ -13,6 +13,17 @@ enum mx_dtype {
 /* The bytes of an element, by dtype. */
 extern const uint8_t mx_itemsizes[MX_DTYPE_COUNT];
 
+#define MX_SIZE_COUNT 5 /* of the sizes that loops have tables for: 1, 2, 4, 8 and 16 bytes */
+
+/* Returns the position of an itemsize in tables by size, or -1 if they do not have it. */
+static inline int mx_size_number(intptr_t itemsize)
+{
+    for (int number = 0; number < MX_SIZE_COUNT; number++)
+        if (itemsize == 1 << number)
+            return number;
+    return -1;
+}
+
 /* Returns the kind of a dtype in dtypes.def, or 0 for other numbers. */
 static inline char mx_dtype_kind(int dtype)
 {

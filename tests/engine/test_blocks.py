@@ -16,7 +16,7 @@ from mxnp import _bridge
 
 N = 50_000
 RECORDED = constant("base/limits.h", "MX_MOST_DIRECT") + 1  # NumPy copies fewer bytes
-PAGE = constant("cpu/kernels/copies.c", "PAGE")
+PAGE = constant("cpu/kernels/copy_kernels.c", "PAGE")
 
 
 def both(compute: Callable[[Any], Any]) -> None:
@@ -47,7 +47,7 @@ def numbers(xp: Any, *shape: int) -> Any:
 # -- Copies ------------------------------------------------------------------------------
 
 
-# Distances in bytes around those that csrc/cpu/kernels/copies.c copies in parts.
+# Distances in bytes around those that csrc/cpu/kernels/copy_kernels.c copies in parts.
 @pytest.mark.parametrize("distance", [1, 8, 31, 32, 33, 1024, 4095, 4097])
 @pytest.mark.parametrize("is_ahead", [False, True])
 def test_copies_between_places_of_pages(distance: int, is_ahead: bool) -> None:

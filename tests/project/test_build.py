@@ -67,7 +67,7 @@ def test_products_and_sums_are_rounded_one_by_one(tmp_path):
         r"^add_project_arguments\('(-f[^']+)', language: 'c'\)", text, re.M
     )
     fused = ["-march=x86-64-v3"] if platform.machine() == "x86_64" else []
-    source = ROOT / "csrc" / "cpu" / "kernels" / "ranges.c"
+    source = ROOT / "csrc" / "cpu" / "kernels" / "range_kernels.c"
     out = tmp_path / "ranges.s"
     command = [
         "cc",

@@ -35,7 +35,6 @@ typedef void mx_update_kernel(char *target, intptr_t step, const int64_t *positi
 typedef void mx_update_row(char *target, const char *values, intptr_t value_stride, intptr_t n);
 
 #define MX_TAKE_BOUNDS 3 /* MX_PLAIN, MX_NEGATIVE and MX_CLAMP */
-#define MX_TAKE_SIZES  5 /* 1, 2, 4, 8 and 16 bytes */
 
 /* Returns an index in which negative ones, which count from the end, are resolved. */
 static inline int64_t mx_index_from_end(int64_t i, int64_t size)
@@ -50,20 +49,11 @@ static inline int64_t mx_index_nearest(int64_t i, int64_t size)
     return i < size ? i : size - 1;
 }
 
-/* Returns the position of an itemsize in tables by size. */
-static inline int mx_index_size_number(int itemsize)
-{
-    int number = 0;
-    while (1 << number < itemsize)
-        number++;
-    return number;
-}
-
 struct mx_index_kernels {
     mx_range_kernel *ranges[MX_DTYPE_COUNT];
     mx_plain_kernel *are_plain;
-    mx_take_kernel *takes[MX_TAKE_BOUNDS][MX_TAKE_SIZES];
-    mx_select_kernel *selects[MX_TAKE_SIZES];
+    mx_take_kernel *takes[MX_TAKE_BOUNDS][MX_SIZE_COUNT];
+    mx_select_kernel *selects[MX_SIZE_COUNT];
     mx_update_kernel *updates[MX_UPDATE_MINIMUM + 1][MX_DTYPE_COUNT]; /* NULL: none */
     mx_update_row *rows[MX_UPDATE_MINIMUM + 1][MX_DTYPE_COUNT];
 };

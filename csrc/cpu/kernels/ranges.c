@@ -1,91 +1,14 @@
-/* ranges.c -- numbers at equal distances, rounded as in NumPy's arange. */
+/* ranges.c -- chooses the loops of numbers at equal distances. */
 #include "cpu/kernels/ranges.h"
 
-#include "cpu/kernels/half.h"
-#include "ir/dtypes.h"
-
-#define LANES 32
-
-/* Both set value[i] for n numbers from position `begin` on.  Older instruction sets can neither
- * convert nor multiply vectors of int64.  Positions within a block are therefore int32, and
- * integers, which wrap around, are computed by sums. */
-#define PUT_FLOATS(value, type)     \
-    for (int32_t i = 0; i < n; i++) \
-        (value)[i] = first + (type)((double)begin + (double)i) * delta;
-
-#define PUT_INTEGERS(value, type)                                           \
-    type lanes[LANES], step = (type)(LANES * delta);                        \
-    int32_t done = 0;                                                       \
-    for (int j = 0; j < LANES; j++)                                         \
-        lanes[j] = (type)(first + ((uint64_t)begin + (uint64_t)j) * delta); \
-    for (; done + LANES <= n; done += LANES)                                \
-        for (int j = 0; j < LANES; j++) {                                   \
-            (value)[done + j] = lanes[j];                                   \
-            lanes[j] = (type)(lanes[j] + step);                             \
-        }                                                                   \
-    for (; done < n; done++)                                                \
-        (value)[done] = lanes[done % LANES];
-
-/* Defines a loop with a contiguous output.  The first two numbers are copied, because sums may
- * differ from them. */
-#define RANGE(name, type, number, value_of, put_block)                                         \
-    static void name##_range(char **args, const intptr_t *dimensions, const intptr_t *strides, \
-                             void *data)                                                       \
-    {                                                                                          \
-        const type *given = (const type *)args[0];                                             \
-        const number first = value_of(given[0]), delta = value_of(given[1]) - first;           \
-        const intptr_t start = *(const intptr_t *)data, end = dimensions[0];                   \
-        type *out = (type *)args[1];                                                           \
-        (void)strides;                                                                         \
-        for (intptr_t at = 0; at < end; at += MX_BLOCK) {                                      \
-            const intptr_t begin = start + at;                                                 \
-            const int32_t n = (int32_t)(end - at < MX_BLOCK ? end - at : MX_BLOCK);            \
-            put_block(out + at, type)                                                          \
-        }                                                                                      \
-        for (intptr_t i = start; i < 2 && i < start + end; i++)                                \
-            out[i - start] = given[i];                                                         \
-    }
-
-RANGE(int8, uint8_t, uint64_t, , PUT_INTEGERS)
-RANGE(int16, uint16_t, uint64_t, , PUT_INTEGERS)
-RANGE(int32, uint32_t, uint64_t, , PUT_INTEGERS)
-RANGE(int64, uint64_t, uint64_t, , PUT_INTEGERS)
-RANGE(float32, float, float, , PUT_FLOATS)
-RANGE(float64, double, double, , PUT_FLOATS)
-
-static float float_of(uint16_t half)
-{
-    float value;
-    mx_half_to_float(&half, &value, 1);
-    return value;
-}
-
-#define PUT_HALVES(out, type) \
-    float value[MX_BLOCK];    \
-    PUT_FLOATS(value, float)  \
-    mx_half_of_float(value, out, n);
-
-RANGE(float16, uint16_t, float, float_of, PUT_HALVES)
+#include "cpu/kernels/range_kernels.h"
 
 mx_loop_function mx_range_loop(int dtype)
 {
-    switch (dtype) {
-#define CASE(name, loop)  \
-    case MX_DTYPE_##name: \
-        return loop##_range;
-        CASE(int8, int8)
-        CASE(int16, int16)
-        CASE(int32, int32)
-        CASE(int64, int64)
-        CASE(uint8, int8)
-        CASE(uint16, int16)
-        CASE(uint32, int32)
-        CASE(uint64, int64)
-        CASE(float16, float16)
-        CASE(float32, float32)
-        CASE(float64, float64)
-#undef CASE
-    default:
-        return NULL;
-    }
+    static const struct mx_range_kernels *const tables[] = {
+#define ISA(name) &mx_range_kernels_##name, /* mx_range_kernels_base, _v3, _v4 */
+        MX_ISAS(ISA)
+#undef ISA
+    };
+    return tables[mx_isa()]->loops[dtype];
 }

@@ -60,7 +60,7 @@ static bool take_line(const struct mx_indexing *indexing, char **args, const int
         return false;
     for (int k = 0; k < indexing->n; k++)
         table += k == changing ? 0 : mx_index_offset(indexing, k, args[k]);
-    mx_index_kernels()->takes[indexing->bounds][mx_index_size_number(itemsize)](
+    mx_index_kernels()->takes[indexing->bounds][mx_size_number(itemsize)](
         table, indexing->strides[changing], indexing->sizes[changing],
         (const int64_t *)(const void *)args[changing], args[out], n);
     return true;

@@ -298,8 +298,7 @@ static void update_elements(const struct mx_program *program, const struct block
     int itemsize = in->operands[in->nin].itemsize;
     intptr_t stride = block->stride;
     if (block->has_positions && stride != 0) {
-        mx_take_kernel *take =
-            mx_index_kernels()->takes[MX_PLAIN][mx_index_size_number(itemsize)];
+        mx_take_kernel *take = mx_index_kernels()->takes[MX_PLAIN][mx_size_number(itemsize)];
         take(values, stride, 0, block->positions, packed, block->n);
         values = packed;
         stride = itemsize;
@@ -363,8 +362,7 @@ static void run_between_limits(const struct mx_program *program, size_t part)
     int64_t low = part == 0 ? 0 : scatter->limits[part] / step;
     int64_t high = part + 1 == program->n_chunks ? in->indexing.sizes[0]
                                                  : scatter->limits[part + 1] / step;
-    mx_select_kernel *select =
-        mx_index_kernels()->selects[mx_index_size_number(values->itemsize)];
+    mx_select_kernel *select = mx_index_kernels()->selects[mx_size_number(values->itemsize)];
     int64_t selected[SELECTED_BLOCK];
     _Alignas(16) char selected_values[SELECTED_BLOCK * 16];
     for (intptr_t at = 0; at < n; at += SELECTED_BLOCK) {

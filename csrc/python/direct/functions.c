@@ -150,27 +150,58 @@ static bool read_small(PyObject *x, int64_t *value)
     return !overflow && *value > -INT64_MAX / 4 && *value < INT64_MAX / 4;
 }
 
-/* Compute arange(stop), arange(start, stop) or arange(start, stop, step) of integers. */
+/* Read a Python float, or an integer of which float64 has all sums and differences. */
+static bool read_float(PyObject *x, double *value)
+{
+    int64_t integer = 0;
+    bool is_float = PyFloat_CheckExact(x);
+    if (!is_float && !(read_small(x, &integer) && llabs(integer) < INT64_C(1) << 51))
+        return false;
+    *value = is_float ? PyFloat_AsDouble(x) : (double)integer;
+    return true;
+}
+
+/* Make an array of `length` numbers at equal distances from the first two of them. */
+static int new_range(int row, int64_t length, void *first_two, PyObject **result)
+{
+    struct new_shape shape = {.ndim = 1, .dims = {length}, .size = length};
+    char *data;
+    intptr_t begin = 0;
+    if (length < 1 || length > MX_MOST_DIRECT || !is_immediate(&shape))
+        return 0;
+    int status = new_array(row, &shape, &data, result);
+    if (status > 0)
+        core->mx_range_loop(row)((char *[]){first_two, data}, &shape.size, NULL, &begin);
+    return status;
+}
+
+static int call_arange_of_floats(PyObject *const *args, size_t n, PyObject **result)
+{
+    double start = 0.0, stop, step = 1.0;
+    if (!read_float(args[n > 1], &stop) || (n > 1 && !read_float(args[0], &start)) ||
+        (n > 2 && !read_float(args[2], &step)))
+        return 0;
+    double length = ceil((stop - start) / step);
+    if (!(length >= 1.0 && length <= MX_MOST_DIRECT))
+        return 0;
+    return new_range(ROW_float64, (int64_t)length, (double[]){start, start + step}, result);
+}
+
+/* Compute arange(stop), arange(start, stop) or arange(start, stop, step) of numbers. */
 static int call_arange(PyObject *const *args, size_t n, PyObject **result)
 {
     int64_t start = 0, stop, step = 1;
-    if (n == 0 || n > 3 || !read_small(args[n > 1], &stop) ||
-        (n > 1 && !read_small(args[0], &start)) || (n > 2 && !read_small(args[2], &step)) ||
-        step == 0)
+    if (n == 0 || n > 3)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (PyFloat_CheckExact(args[i]))
+            return call_arange_of_floats(args, n, result);
+    if (!read_small(args[n > 1], &stop) || (n > 1 && !read_small(args[0], &start)) ||
+        (n > 2 && !read_small(args[2], &step)) || step == 0)
         return 0;
     int64_t distance = step > 0 ? stop - start : start - stop, size = step > 0 ? step : -step;
     int64_t length = distance > 0 ? (distance - 1) / size + 1 : 0;
-    if (length == 0 || length > MX_MOST_DIRECT)
-        return 0;
-    struct new_shape shape = {.ndim = 1, .dims = {length}, .size = length};
-    char *data;
-    if (!is_immediate(&shape))
-        return 0;
-    int status = new_array(ROW_int64, &shape, &data, result);
-    int64_t *numbers = status > 0 ? (int64_t *)data : NULL;
-    for (int64_t i = 0; numbers && i < length; i++)
-        numbers[i] = start + i * step;
-    return status;
+    return new_range(ROW_int64, length, (int64_t[]){start, start + step}, result);
 }
 
 static int join(PyObject *parts, bool is_stack, PyObject **result);
