@@ -13,6 +13,7 @@
 #include "cpu/kernels/indices.h"
 #include "cpu/kernels/native_loops.h"
 #include "cpu/kernels/partition.h"
+#include "cpu/kernels/products.h"
 #include "cpu/kernels/ranges.h"
 #include "cpu/kernels/rows.h"
 #include "cpu/kernels/running.h"

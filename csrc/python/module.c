@@ -12,10 +12,10 @@
 #include "python/convert/convert.h"
 #include "python/direct/draws.h"
 #include "python/direct/functions.h"
-#include "python/direct/products.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
 #include "python/direct/sorting.h"
+#include "python/direct/stacks.h"
 #include "python/object/array.h"
 #include "python/object/checks.h"
 #include "python/object/frameless.h"
@@ -169,8 +169,8 @@ static PyObject *module_start(PyObject *module, PyObject *address)
     elide_load();
     if (!numpy || device_load() < 0 || call_site_load() < 0 || errstate_load(numpy) < 0 ||
         memory_load() < 0 || failure_load() < 0 || signature_load(numpy) < 0 ||
-        call_load() < 0 || recycle_load() < 0 || scalars_load() < 0 ||
-        products_load(numpy) < 0 || functions_load() < 0) {
+        call_load() < 0 || recycle_load() < 0 || scalars_load() < 0 || stacks_load(numpy) < 0 ||
+        functions_load() < 0) {
         Py_XDECREF(numpy);
         return NULL;
     }
@@ -235,17 +235,15 @@ static struct PyModuleDef module_def = {
 static int add_methods(PyObject *module)
 {
     PyMethodDef *const all[] = {
-        types_methods,      settings_methods,        device_methods,
-        profile_methods,    assignment_methods,      call_methods,
-        call_site_methods,  caller_methods,          launch_methods,
-        compiler_methods,   device_export_methods,   queue_methods,
-        reduction_methods,  indexing_methods,        selection_methods,
-        sorting_methods,    update_methods,          patching_methods,
-        door_methods,       owners_methods,          operators_methods,
-        conversion_methods, function_module_methods, hook_methods,
-        checks_methods,     traceback_methods,       attributes_methods,
-        iterators_methods,  draws_methods,           division_methods,
-        refusal_methods,    workers_methods,         imports_methods,
+        types_methods,      settings_methods,  device_methods,        profile_methods,
+        assignment_methods, call_methods,      call_site_methods,     caller_methods,
+        launch_methods,     compiler_methods,  device_export_methods, queue_methods,
+        reduction_methods,  indexing_methods,  selection_methods,     sorting_methods,
+        stacks_methods,     update_methods,    patching_methods,      door_methods,
+        owners_methods,     operators_methods, conversion_methods,    function_module_methods,
+        hook_methods,       checks_methods,    traceback_methods,     attributes_methods,
+        iterators_methods,  draws_methods,     division_methods,      refusal_methods,
+        workers_methods,    imports_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

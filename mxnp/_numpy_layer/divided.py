@@ -189,7 +189,7 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
 
 # Numbers that are multiplied for one product of two matrices.
 _MOST_PRODUCTS = 2**17  # BLAS divides larger products among threads
-_MOST_SMALL, _MOST_SMALL_OF_TWO = 2**6, 2**9
+_MOST_SMALL = 2**6
 _LEAST_REAL = 2**16
 _LEAST_COMPLEX, _MOST_COMPLEX = 2**13, 2**16
 
@@ -201,21 +201,24 @@ def _most_threads(dtype: numpy.dtype[Any], products: int) -> int:
     OpenBLAS takes a lock for each product of two matrices, so threads wait for each
     other where the matrices are small. It takes none for the smallest real matrices on
     processors with AVX-512, and divides large complex ones itself. NumPy's own loop for
-    integers takes none. docs/design/17 has the measurement.
+    integers takes none. docs/design/17 has the measurement. The core's kernels compute
+    the products of most real matrices of up to eight rows and columns.
     """
     if dtype.kind == "c":
         return sys.maxsize if _LEAST_COMPLEX <= products <= _MOST_COMPLEX else 1
     if dtype.kind == "i" or products >= _LEAST_REAL:
         return sys.maxsize
-    if products > _MOST_SMALL_OF_TWO or not FEATURES.get("AVX512_SKX", False):
-        return 1
-    return sys.maxsize if products <= _MOST_SMALL else 2
+    is_small = products <= _MOST_SMALL and FEATURES.get("AVX512_SKX", False)
+    return sys.maxsize if is_small else 1
 
 
 def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that calls NumPy's `matmul` for pieces of a stack of matrices."""
 
     def matmul(a: Any, b: Any, /) -> Any:
+        out = _bridge.multiply_stacks(a, b)
+        if out is not NotImplemented:
+            return out
         pieces = 1
         if _are_stacks(a, b):
             products = math.prod(a.shape[1:]) * b.shape[-1]

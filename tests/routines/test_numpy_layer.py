@@ -380,8 +380,8 @@ def test_the_operator_takes_the_way_of_the_function(
 
     monkeypatch.setattr(mxnp.matmul, "implementation", form)
     monkeypatch.setattr(mxnp.matmul, "size_rule", "q")
-    a, b = mxnp.ones((5000, 6, 7)), mxnp.ones((5000, 7, 5))
-    assert (a @ b).shape == mxnp.matmul(a, b).shape == (5000, 6, 5)
+    a, b = mxnp.ones((3000, 16, 7)), mxnp.ones((3000, 7, 5))  # larger than a kernel's
+    assert (a @ b).shape == mxnp.matmul(a, b).shape == (3000, 16, 5)
     assert taken == [(a.shape, b.shape)] * 2
 
 
@@ -391,22 +391,19 @@ def test_sizes_at_which_products_of_stacks_are_divided(
 ) -> None:
     monkeypatch.setattr(divided, "FEATURES", {"AVX512_SKX": has_avx512})
     few, least = divided._MOST_SMALL, divided._LEAST_REAL
-    some = divided._MOST_SMALL_OF_TWO
-    limits = few, some, least, divided._LEAST_COMPLEX, divided._MOST_COMPLEX
+    limits = few, least, divided._LEAST_COMPLEX, divided._MOST_COMPLEX
     sizes = sorted({limit + i for limit in limits for i in (-1, 0, 1)})
     for dtype in ("f4", "f8", "c8", "c16", "i4", "i8"):
         found = {n: divided._most_threads(numpy.dtype(dtype), n) for n in sizes}
         all_threads = [n for n, most in found.items() if most == sys.maxsize]
-        two = [n for n, most in found.items() if most == 2]
         if dtype[0] == "i":
-            assert (all_threads, two) == (sizes, [])
+            assert all_threads == sizes
         elif dtype[0] == "c":
-            expected = [n for n in sizes if limits[3] <= n <= limits[4]]
-            assert (all_threads, two) == (expected, [])
+            assert all_threads == [n for n in sizes if limits[2] <= n <= limits[3]]
         else:
             small = [n for n in sizes if n <= few and has_avx512]
             assert all_threads == [*small, *(n for n in sizes if n >= least)]
-            assert two == [n for n in sizes if few < n <= some and has_avx512]
+        assert set(found.values()) <= {1, sys.maxsize}
 
 
 @pytest.mark.usefixtures("_two_threads")

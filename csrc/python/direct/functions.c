@@ -2,13 +2,16 @@
  * arrays, copies, views of contiguous arrays, reductions to one number. */
 #include "python/direct/functions.h"
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/conditions.h"
 #include "ir/ops.h"
+#include "python/base/settings.h"
 #include "python/base/state.h"
 #include "python/direct/products.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
+#include "python/direct/stacks.h"
 #include "python/record/queue.h"
 #include "python/record/signature.h"
 
@@ -1269,6 +1272,11 @@ static int call_matmul(PyObject *const *args, size_t n, PyObject **result)
     return n == 2 ? products_matmul(args[0], args[1], result) : 0;
 }
 
+static int glance_matmul(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 2 && !settings_use_gpu() ? stacks_multiply(args[0], args[1], result) : 0;
+}
+
 /* -- Casts, choices, arrays like others -------------------------------------------------- */
 
 /* Return a new array of a dtype with the shape of another, or NULL with an exception set. */
@@ -1469,7 +1477,7 @@ static const struct direct_row {
     {.name = "argmin", .call = call_argmin, .gives_number = is_compared},
     {.name = "dot", .call = call_dot},
     {.name = "vdot", .call = call_vdot},
-    {.name = "matmul", .call = call_matmul},
+    {.name = "matmul", .call = call_matmul, .glance = glance_matmul},
     {.name = "astype", .call = call_astype},
     {.name = "where", .call = call_where},
     {.name = "empty_like", .call = call_empty_like},

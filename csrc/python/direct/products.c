@@ -3,18 +3,9 @@
 #include "base/conditions.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
+#include "python/direct/stacks.h"
 #include "python/record/signature.h"
 #include "python/record/wrapper.h"
-
-static struct uniform_loops matmul; /* numpy.matmul */
-
-int products_load(PyObject *numpy)
-{
-    matmul.ufunc = PyObject_GetAttrString(numpy, "matmul");
-    return matmul.ufunc ? 0 : -1;
-}
-
-PyObject *products_function(void) { return matmul.ufunc; }
 
 /* An operand as a matrix: a vector is a row on the left, a column on the right. */
 struct matrix {
@@ -41,9 +32,24 @@ static bool read_matrix(PyObject *x, bool is_left, struct matrix *matrix)
     return true;
 }
 
-static bool multiply(const struct mx_loop *loop, const struct matrix *x, const struct matrix *y,
-                     char *out, npy_intp itemsize)
+static bool multiply(int row, const struct matrix *x, const struct matrix *y, char *out)
 {
+    const struct mx_loop *loop = stacks_loop(row);
+    const npy_intp itemsize = dtype_itemsizes[row];
+    const struct mx_products small = {.a = x->data,
+                                      .b = y->data,
+                                      .out = out,
+                                      .n = 1,
+                                      .rows = x->rows,
+                                      .inner = x->columns,
+                                      .columns = y->columns,
+                                      .a_row = x->row_stride,
+                                      .a_column = x->column_stride,
+                                      .b_row = y->row_stride,
+                                      .b_column = y->column_stride,
+                                      .dtype = row};
+    if (core->mx_products_can(&small, loop) && core->mx_products_compute(&small))
+        return true;
     char *args[] = {x->data, y->data, out};
     intptr_t dimensions[] = {1, x->rows, x->columns, y->columns};
     intptr_t strides[] = {0,
@@ -100,21 +106,22 @@ int products_matmul(PyObject *a, PyObject *b, PyObject **result)
     if (!is_array(a) || !is_array(b) ||
         PyArray_DESCR(np_array_of(a)) != PyArray_DESCR(np_array_of(b)))
         return 0;
+    if (PyArray_NDIM(np_array_of(a)) > 2 || PyArray_NDIM(np_array_of(b)) > 2)
+        return stacks_multiply(a, b, result);
     int row = recycle_row(PyArray_DESCR(np_array_of(a)));
     if (!mx_dtype_is_blas(row) || !read_matrix(a, true, &x) || !read_matrix(b, false, &y) ||
         x.columns != y.rows)
         return 0;
     if (x.rows * y.columns * dtype_itemsizes[row] > RECYCLED_BYTES)
-        return multiply_into_pool(matmul.ufunc, a, b, result);
-    const struct mx_loop *loop = signature_uniform(&matmul, row);
-    if (!loop)
+        return multiply_into_pool(stacks_function(), a, b, result);
+    if (!stacks_loop(row))
         return 0;
     if (!x.is_vector)
         shape[ndim++] = x.rows;
     if (!y.is_vector)
         shape[ndim++] = y.columns;
     if (ndim == 0) {
-        if (!multiply(loop, &x, &y, value, dtype_itemsizes[row]))
+        if (!multiply(row, &x, &y, value))
             return 0;
         *result = scalars_new(row, value);
         return *result ? 1 : -1;
@@ -122,7 +129,7 @@ int products_matmul(PyObject *a, PyObject *b, PyObject **result)
     PyObject *out = recycle_new(row, ndim, shape);
     if (!out)
         return -1;
-    if (!multiply(loop, &x, &y, PyArray_DATA((PyArrayObject *)out), dtype_itemsizes[row])) {
+    if (!multiply(row, &x, &y, PyArray_DATA((PyArrayObject *)out))) {
         Py_DECREF(out);
         return 0;
     }

@@ -2,8 +2,6 @@
 /* products.h -- products of small vectors and matrices by NumPy's loops, which call BLAS. */
 #include "python/base/types.h"
 
-PyObject *products_function(void); /* numpy.matmul, borrowed */
-
 /* Return 1 with a new reference in *result, 0 if NumPy has to multiply them, or -1 with an
  * exception set. */
 int products_matmul(PyObject *a, PyObject *b, PyObject **result);
@@ -11,5 +9,3 @@ int products_matmul(PyObject *a, PyObject *b, PyObject **result);
 /* The same for numpy.dot and a matrix on the left.  BLAS gets the calls that numpy.dot makes
  * for contiguous operands without axes of one element. */
 int products_dot(PyObject *a, PyObject *b, PyObject **result);
-
-int products_load(PyObject *numpy); /* -1 with an exception set */

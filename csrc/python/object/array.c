@@ -17,6 +17,7 @@
 #include "python/direct/elementwise.h"
 #include "python/direct/products.h"
 #include "python/direct/recycle.h"
+#include "python/direct/stacks.h"
 #include "python/object/function.h"
 #include "python/packages/disguise.h"
 #include "python/profile/profile.h"
@@ -222,8 +223,11 @@ static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
     *result = NULL;
     if (!has_large(a, b))
         return false;
+    if ((is_stack(a) || is_stack(b)) && !settings_use_gpu() &&
+        (prepare_operands(a, b) < 0 || stacks_multiply(a, b, result) != 0))
+        return true;
     struct function *f =
-        is_stack(a) || is_stack(b) ? function_that_records(products_function()) : NULL;
+        is_stack(a) || is_stack(b) ? function_that_records(stacks_function()) : NULL;
     PyObject *args = f ? PyTuple_Pack(2, a, b) : NULL;
     int status = args ? function_record(f, args, NULL, result) : 0;
     Py_XDECREF(args);
