@@ -164,6 +164,25 @@ def test_errors_are_numpys(package, a, call):
     assert str(error.value) == str(expected.value)
 
 
+@pytest.mark.parametrize("n", [3, 50_000])
+@pytest.mark.parametrize("name", [*BINARY])
+def test_subclasses_are_asked_first(xp, name, n):
+    def reflected(self, other, modulus=None):
+        return name, type(self).__name__, other.sum()
+
+    cls = type("Own", (xp.ndarray,), {f"__{name}__": reflected})
+    return BINARY[name](xp.arange(n) + 1, xp.arange(n).view(cls))
+
+
+@pytest.mark.parametrize("n", [3, 50_000])
+@pytest.mark.parametrize("base", [2.0, -2.0])
+def test_powers_and_quotients_are_masked(xp, base, n):
+    exponent = xp.ma.array(xp.full(n, 1.5), mask=xp.arange(n) == 1)
+    x = xp.full(n, base)
+    made = x**exponent, *divmod(x, xp.ma.array(xp.arange(1, n + 1.0)))
+    return [(type(y).__name__, y.tolist()) for y in made]
+
+
 def test_unsupported_operands_raise():
     class OfProgram:
         __array_priority__ = 1e6

@@ -203,7 +203,8 @@ static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b
     call_args_begin(&call_args);
     if (!is_harmless(a) || !is_harmless(b))
         call_args_add(&call_args, is_array(a) ? a : b);
-    PyObject *result = in_byte_order_of(into, how->slot(x, y));
+    binaryfunc call = is_subclass(a) || is_subclass(b) ? how->call : how->slot;
+    PyObject *result = in_byte_order_of(into, call(x, y));
     if (is_left_to_package(&result, a, b, how->reflected))
         result = recognize(convert_adopt(how->call(x, b), &call_args, 0), a);
     convert_end_call(&call_args);
@@ -260,8 +261,6 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
     if (how.op == MX_NO_OP ? !has_large(a, b) && products_matmul(a, b, &result)
                            : elementwise_call(how.op, inputs, 2, &result))
         return result;
-    if (is_subclass(a) || is_subclass(b))
-        how.slot = how.call;
     return adopt_fresh(call_slot(&how, a, b, elide_swapped(how.op, a, b)));
 }
 
