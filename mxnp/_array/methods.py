@@ -58,14 +58,14 @@ _EXCLUDED = {
 
 
 def _or_numpys(
-    function: Callable[..., Any], numpys: Callable[..., Any]
+    function: Callable[..., Any], numpys: Callable[..., Any], owner: type = ndarray
 ) -> Callable[..., Any]:
-    """Make a function leave the arrays of NumPy's classes to a function of NumPy."""
+    """Make a method of a class leave other objects to a function of NumPy."""
     others = Function(numpys)
 
     @functools.wraps(function)
     def chosen(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        call = others if issubclass(type(self), numpy.ndarray) else function
+        call = function if type(self) is owner else others
         return call(self, *args, **kwargs)
 
     return frameless(chosen)
@@ -125,17 +125,19 @@ def __reduce__(self: ndarray, /) -> tuple[Any, ...]:  # noqa: N807
 
 
 @member
-def dumps(self: ndarray, /) -> bytes:
-    return pickle.dumps(self, 2)  # NumPy's protocol
+def dumps(self: ndarray, /, protocol: int = 2) -> bytes:
+    return pickle.dumps(self, protocol)
 
 
 @member
-def dump(self: ndarray, /, file: str | os.PathLike[str] | BinaryIO) -> None:
+def dump(
+    self: ndarray, /, file: str | os.PathLike[str] | BinaryIO, protocol: int = 2
+) -> None:
     if hasattr(file, "write"):
-        file.write(dumps(self))
+        file.write(dumps(self, protocol))
     else:
         with open(os.fspath(file), "wb") as opened:  # noqa: PTH123
-            opened.write(dumps(self))
+            opened.write(dumps(self, protocol))
 
 
 @member
@@ -177,8 +179,9 @@ def _count_own_references(**kwargs: Any) -> int:
         def __init__(self) -> None:
             self._np_array = object()
 
-        resize = _or_numpys(count, numpy.ndarray.resize)
+        resize: Any
 
+    Probe.resize = _or_numpys(count, numpy.ndarray.resize, Probe)
     probe = Probe()
     probe.resize(1, **kwargs)
     return counts[0]

@@ -230,13 +230,13 @@ def _limits(original: type) -> type:
 finfo, iinfo = _limits(numpy.finfo), _limits(numpy.iinfo)
 
 
-def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> ufunc:
-    """Return a ufunc that calls a Python function; see `numpy.frompyfunc`."""
-    return ufunc(numpy.frompyfunc(func, nin, nout, **kwargs))
+def frompyfunc(*args: Any, **kwargs: Any) -> ufunc:
+    return ufunc(numpy.frompyfunc(*args, **kwargs))
 
 
 _frompyfunc: Any = numpy.frompyfunc
-vars(frompyfunc)["__text_signature__"] = _frompyfunc.__text_signature__
+for _name in ("__doc__", "__text_signature__"):
+    setattr(frompyfunc, _name, getattr(_frompyfunc, _name))
 
 
 @frameless_members

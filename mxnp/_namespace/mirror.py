@@ -8,6 +8,7 @@ defines are kept.
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
 import operator
@@ -374,7 +375,13 @@ class Indexing:
         return object.__new__(type(cls.__name__, (cls,), {"__getitem__": get}))
 
     def __init__(self, original: Any, name: str) -> None:
-        vars(self).update(_original=original, __doc__=original.__doc__)
+        vars(self).update(_original=original, _name=name, __doc__=original.__doc__)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Indexing, (copy.copy(self._original), self._name)
+
+    def __bool__(self) -> bool:
+        return bool(self._original)
 
     def __len__(self) -> int:
         return len(self._original)

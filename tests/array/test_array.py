@@ -1114,7 +1114,16 @@ def test_dump_and_load(xp: Library, tmp_path: Path) -> Any:
     a.dump(file)
     file.seek(0)
     loaded = xp.load(tmp_path / "array.pickle", allow_pickle=True)
-    return pickle.loads(a.dumps()), pickle.load(file), loaded
+    a.dump(newer := io.BytesIO(), protocol=5)
+    protocols = newer.getvalue()[1], a.dumps(4)[1], a.dumps(protocol=0)[0], a.dumps()[1]
+    return pickle.loads(a.dumps()), pickle.load(file), loaded, protocols
+
+
+@pytest.mark.parametrize("name", ["r_", "c_", "mgrid", "ogrid"])
+def test_index_objects_are_copied_and_pickled(xp: Library, name: str) -> Any:
+    made = getattr(xp, name)
+    copies = copy.copy(made), copy.deepcopy([made])[0], pickle.loads(pickle.dumps(made))
+    return [(bool(each), each is made, each[0:3]) for each in (made, *copies)]
 
 
 @pytest.mark.parametrize("name", ["add", "sum", "matmul", "linalg.inv"])

@@ -1623,6 +1623,14 @@ np.r_.nosuch = 5
 np.r_.concatenate = 5
 del np.r_.concatenate
 np.mgrid.nosuch = 5
+np.ndarray.resize(2.5, refcheck=False)
+np.ndarray.dumps([1])
+np.ndarray.dump({}, "x")
+a.dumps(np.float32(2))
+a.dumps(9)
+np.frompyfunc(len)
+np.frompyfunc(func=len, nin=1, nout=1)
+np.frompyfunc(len, 1, 1, 1)
 a.flat.base = 5
 a.flat.index = 5
 a.flat.nosuch = 5
