@@ -16,6 +16,7 @@ import os
 import runpy
 import sys
 import types
+import warnings
 from _thread import RLock  # which is loaded already
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -77,7 +78,20 @@ def _replace_imported(
     names = importer.f_globals if globals is None else globals
     if not belongs_to_program(names, importer.f_code.co_filename if own else ""):
         return found
-    return found if _is_copied(importer) else _counterpart(found)
+    if _is_copied(importer):
+        return found
+    ours = _counterpart(found)
+    # An error names the module in which a name is missing, and its file.
+    return ours if all(_has(ours, each) for each in fromlist or ()) else found
+
+
+def _has(module: types.ModuleType, name: str) -> bool:
+    """Check whether ``from module import name`` finds the name, without a warning."""
+    if name == "*" or name in vars(module):
+        return True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return hasattr(module, name)
 
 
 def _is_copied(importer: types.FrameType) -> bool:

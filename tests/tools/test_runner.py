@@ -735,6 +735,21 @@ def test_import_gives(tmp_path, name):
     assert run(RUNNER, args, tmp_path) == (0, expected + "\n", "")
 
 
+MISSING = """
+for module in ("numpy", "numpy.linalg", "numpy.ma", "numpy.lib.stride_tricks"):
+    try:
+        exec(f"from {module} import sum_of_nothing")
+    except ImportError as error:
+        print(error, error.name, error.path)
+"""
+
+
+def test_an_import_of_a_missing_name_has_numpys_error(tmp_path):
+    (tmp_path / "main.py").write_text(MISSING)
+    made = [run(start, ["main.py"], tmp_path) for start in (PLAIN, RUNNER)]
+    assert made[1] == made[0]
+
+
 @pytest.mark.needs("scipy")
 @pytest.mark.slow
 def test_variables_include_and_exclude(tmp_path):
