@@ -101,3 +101,30 @@ def test_one_nan_in_a_block_of_casts(xp: Library, bits: int) -> Any:
         warnings.simplefilter("always")
         result = numpy.asarray(x.view("f2").astype("f8")).tobytes()
     return result, [str(each.message) for each in caught]
+
+
+@pytest.mark.skipif(ON_GPU, reason="GPUs have other bits of NaN")
+@pytest.mark.parametrize(
+    "call",
+    """
+np.add(x, y)
+y * x
+x ** y
+np.hypot(y, x)
+np.float_power(x, 2)
+np.divmod(x, y)
+np.where(x > 0, x, y)
+np.clip(x, 0, y)
+np.add(x, 1, out=y)
+np.add.at(y, [1, 0], x[:2])
+x.astype("f8")
+""".strip().splitlines(),
+)
+def test_conditions_of_casts_have_the_name_of_the_ufunc(xp: Library, call: str) -> Any:
+    x = xp.ones(LARGE, "f4")
+    x.view("u4")[:2] = BITS["f4"][0]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        eval(call, {"np": xp, "x": x, "y": xp.ones(LARGE)})
+        mxnp.synchronize()
+    return sorted({str(each.message) for each in caught})

@@ -380,8 +380,13 @@ static PyObject *update(PyObject *module, PyObject *args)
     if (is_ordering && kind.kind != MX_BY_LOOP)
         kind.fpe_mask = 0; /* comparisons with NaN raise no condition */
     if (status > 0) {
+        bool is_cast = op != MX_COPY && source_may_signal(&value, kind.row);
         access_read(&access, a, key, false);
+        if (is_cast)
+            call_site_join("at");
         status = update_key(a, &access, &value, &kind, bounds);
+        if (is_cast)
+            call_site_end_join();
     }
     if (status == 0)
         Py_RETURN_NOTIMPLEMENTED;

@@ -101,11 +101,12 @@ static int record_parts(struct call *call, PyObject **results)
     struct call_site *site = call_site_new();
     if (!site)
         return -1;
+    int fpe_mask = call->signature->is_silent ? 0 : call->fpe_mask;
     record_begin(&in, &call->signature->loop, call->op, call->name, nin, call->nout,
-                 &call->shape, call->signature->is_silent ? 0 : call->fpe_mask);
+                 &call->shape, fpe_mask);
     for (int i = 0; i < nin; i++)
         if ((status = record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
-                                   &call->shape, call->fpe_mask, site, &made[i])) < 1)
+                                   &call->shape, fpe_mask, site, &made[i])) < 1)
             goto done;
     status = -1;
     for (int j = 0; j < call->nout; j++) {
@@ -154,12 +155,24 @@ done:
     return status;
 }
 
-/* NumPy's warnings name the ufunc that casts results to the dtype of an output. */
-static int record_call(struct call *call, PyObject **results)
+/* NumPy's warnings name the ufunc that casts results to the dtype of an output, or operands. It
+ * casts short operands before it calls the ufunc. */
+static bool names_casts(const struct call *call)
 {
     bool is_cast = false;
+    for (int i = 0; i < call->nin; i++) {
+        const PyArrayObject *a = call->inputs[i].np_array;
+        if (source_may_signal(&call->inputs[i], call->signature->in[i]) && PyArray_NDIM(a) > 0)
+            is_cast |= PyArray_NDIM(a) > 1 || PyArray_DIM(a, 0) > NPY_BUFSIZE;
+    }
     for (int j = 0; j < call->nout; j++)
         is_cast |= call->has_output[j] && call->outputs[j].code != call->signature->out[j];
+    return is_cast;
+}
+
+static int record_call(struct call *call, PyObject **results)
+{
+    bool is_cast = names_casts(call);
     if (is_cast)
         call_site_join(call->name);
     int status = record_parts(call, results);
@@ -364,6 +377,7 @@ static PyObject *call_choose(PyObject *module, PyObject *args)
     struct signature signature = {
         .in = {ROW_bool, (signed char)row, (signed char)row},
         .out = {(signed char)row},
+        .is_silent = true,
         .loop = {.function = core->mx_copy_select_loop(dtype_itemsizes[row])}};
     call.signature = &signature;
     return record_or_refuse(&call, out);
@@ -389,7 +403,7 @@ static PyObject *clip(PyObject *module, PyObject *args)
     if (row < 0)
         return call_refuse();
     signed char code = (signed char)row;
-    struct signature signature = {.in = {code, code, code}, .out = {code}};
+    struct signature signature = {.in = {code, code, code}, .out = {code}, .is_silent = true};
     if (!signature_loop(&signature.loop, clip_ufunc, (int[]){row, row, row, row}))
         Py_RETURN_NOTIMPLEMENTED;
     call.signature = &signature;
@@ -413,6 +427,7 @@ int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value)
     struct signature signature = {
         .in = {ROW_bool, row, row},
         .out = {row},
+        .is_silent = true,
         .loop = {.function = core->mx_copy_select_loop(dtype_itemsizes[row])}};
     call.signature = &signature;
     int status = record_read_call(&call, &a, &result);

@@ -37,6 +37,12 @@ bool source_is_value(const struct source *source);
  * warn. */
 bool source_value(const struct source *source, int row, char *value);
 
+/* Check whether a cast to the dtype `row` may meet a signaling NaN. */
+static inline bool source_may_signal(const struct source *source, int row)
+{
+    return source->array && source->code != row && mx_dtype_is_inexact(source->code);
+}
+
 /* Check whether NumPy assigns the scalar to elements of this dtype without an error or a
  * warning. */
 bool source_fits(const struct source *scalar, int row);
