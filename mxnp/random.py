@@ -13,6 +13,7 @@ import numpy as _numpy
 from numpy import random as _random
 
 from ._array.ndarray import unwrap as _unwrap
+from ._array.ndarray import wrap as _wrap
 from ._bridge import Function as _Function
 from ._bridge import Method as _Method
 from ._bridge import bind_function as _bind_function
@@ -49,36 +50,58 @@ class _WrappedMethod:
         self.member = member
         self.owner = owner
         self.name = member.__name__
-        self.template: _Any = None  # from the first use on
+        # From the first use on, without and with methods that a program overrides.
+        self.templates: list[_Any] = [None, None]
+        self.unbound = self._make_unbound()
 
-    def _make_template(self) -> _Any:
+    def _make_unbound(self) -> _Any:
+        """Return the function that the class has, which a class may alias."""
+
+        @_wraps(self.member)
+        def call(instance: _Any, /, *args: _Any, **kwargs: _Any) -> _Any:
+            is_own = self.owner in type(instance).__mro__
+            method = self.__get__(instance) if is_own else self.member.__get__(instance)
+            return method(*args, **kwargs)
+
+        call.__module__ = __name__
+        return _frameless(call)
+
+    def _make_template(self, has_ways: bool) -> _Any:
         """Return what the methods of all generators have in common."""
         function = _Function(self.member)
         vars(function).update(__doc__=self.member.__doc__, __module__=__name__)
         _mark(function, self.name)
-        _ways.attach(function, f"random.{self.member.__qualname__}", ())
+        if has_ways:
+            _ways.attach(function, f"random.{self.member.__qualname__}", ())
         return function
-
-    def _is_found(self, kind: type) -> bool:
-        """Check whether it is the method that the instances of a derived class have."""
-        owners = (cls for cls in kind.__mro__ if self.name in vars(cls))
-        return vars(next(owners))[self.name] is self
 
     def __get__(self, instance: _Any, owner: _Any = None) -> _Any:
         if instance is None:
-            return self.member
-        template = self.template
+            return self.unbound
+        is_changed = _is_changed(instance, self.owner)
+        template = self.templates[is_changed]
         if template is None:
-            template = self.template = self._make_template()
+            template = self.templates[is_changed] = self._make_template(not is_changed)
         # NumPy's methods call each other, so they are called on an object of NumPy.
         original = instance._original
-        method = getattr(original, self.name)
+        method = self.member.__get__(original)
         drawn = getattr(original, "bit_generator", original)
         function = _bind_function(template, method, drawn, instance)
-        kind = type(instance)
-        if kind is self.owner or self._is_found(kind):
+        if type(instance) is self.owner:
             instance.__dict__[self.name] = function  # later lookups find it first
+        else:  # a class of the program, which may override the method later
+            vars(function)["_owner"] = instance
         return function
+
+
+def _is_changed(generator: _Any, owner: type) -> bool:
+    """Check whether a program overrides methods, which NumPy's methods may call."""
+    kinds = type(generator).__mro__
+    if kinds[0] is owner:
+        return False
+    names = vars(_inner_kinds[owner]).keys()
+    own = (*kinds[: kinds.index(owner)], generator)
+    return any(name in names for each in own for name in vars(each) if name[0] != "_")
 
 
 def _reduce_method(generator: _ref[_Any], method: _Any) -> tuple[_Any, ...]:
@@ -109,9 +132,40 @@ def _wrap_members(kind: type) -> None:
 
     kind.__setattr__ = change(object.__setattr__)  # type: ignore[method-assign]
     kind.__delattr__ = change(object.__delattr__)  # type: ignore[method-assign]
-    for name, member in vars(kind.__mro__[1]).items():
+    original = kind.__mro__[1]
+    inner = type(original.__name__, (original,), {"__slots__": ("_outer",)})
+    _inner_kinds[kind] = inner
+    for name, member in vars(original).items():
         if callable(member) and not name.startswith("_") and name not in vars(kind):
             setattr(kind, name, _WrappedMethod(member, kind))
+            setattr(inner, name, _outer_method(member))
+
+
+_inner_kinds: dict[type, type] = {}  # the classes of what is inside derived classes
+
+
+def _outer_method(member: _Any) -> _Any:
+    """Make NumPy's methods call those that a class of the program overrides."""
+
+    @_wraps(member)
+    def call(self: _Any, *args: _Any, **kwargs: _Any) -> _Any:
+        outer = self._outer()
+        if outer is None:  # a package still holds what was inside
+            return member(self, *args, **kwargs)
+        kwargs = {name: _wrap(value) for name, value in kwargs.items()}
+        return _unwrap(getattr(outer, member.__name__)(*_wrap(args), **kwargs))
+
+    return _frameless(call)
+
+
+def _inside(outer: _Any, kind: type) -> _Any:
+    """Return NumPy's generator inside one of a class, or of a class derived from it."""
+    bits = outer._bit_generator
+    if type(outer) is kind:
+        return kind.__mro__[1](bits)  # type: ignore[call-arg]
+    inner = _inner_kinds[kind](bits)
+    inner._outer = _ref(outer)
+    return inner
 
 
 @_frameless_members
@@ -121,7 +175,7 @@ class Generator(_random.Generator, metaclass=_DerivedType):  # noqa: D101
 
     def __init__(self, *args: _Any, **kwargs: _Any) -> None:
         super().__init__(*args, **kwargs)
-        vars(self)["_original"] = _random.Generator(self.bit_generator)
+        vars(self)["_original"] = _inside(self, Generator)
 
     def spawn(self, n_children: int) -> list[_random.Generator]:
         """
@@ -141,7 +195,7 @@ class Generator(_random.Generator, metaclass=_DerivedType):  # noqa: D101
         --------
         numpy.random.Generator.spawn
         """
-        return [Generator(child) for child in self.bit_generator.spawn(n_children)]
+        return [type(self)(child) for child in self.bit_generator.spawn(n_children)]
 
     def __reduce__(self) -> tuple[_Any, ...]:
         """Pickle with the state of the bit generator."""
@@ -156,7 +210,7 @@ class RandomState(_random.RandomState, metaclass=_DerivedType):  # noqa: D101
     def __init__(self, seed: _Any = None) -> None:
         super().__init__(_unwrap(seed))
         names = vars(self)
-        names["_original"] = original = _random.RandomState(self._bit_generator)
+        names["_original"] = original = _inside(self, RandomState)
         # The original holds the cached half of a pair of normal deviates.
         for name in ("__setstate__", "__getstate__"):
             names[name] = getattr(original, name)

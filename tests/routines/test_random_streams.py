@@ -589,6 +589,67 @@ def test_methods_of_subclasses_are_called_each_time() -> None:
     assert all(rng.random(size).min() >= 100 for size in (5, 5000, 5000))
 
 
+OVERRIDDEN = """
+rng.choice(5, 3)
+rng.choice([1, 2, 3])
+rng.permutation(4)
+rng.permutation(np.arange(4))
+rng.multivariate_normal([0, 0], [[1, 0], [0, 1]])
+rng.random(3), rng.normal(), rng.shuffle([1, 2, 3])
+type(rng).standard_normal(rng, 2), rng.normals(2)
+rng.standard_normal(), rng.normals(), rng.standard_normal()
+[type(each).__name__ for each in (rng.spawn(2) if is_new else [])]
+getattr(rng, "rand", rng.random)(2), rng.bytes(2)
+getattr(rng, "randn", rng.normal)(2), getattr(rng, "tomaxint", rng.random)()
+make().choice(9)
+setattr(type(rng), "exponential", lambda self: 7) or rng.exponential()
+rng.exponential(), setattr(type(rng), "exponential", len), type(rng).exponential is len
+setattr(rng, "integers", lambda *_, **__: 3) or rng.choice(9)
+setattr(rng, "randint", lambda *_, **__: 3) or rng.choice(9)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("name", ["Generator", "RandomState"])
+@pytest.mark.parametrize("call", OVERRIDDEN)
+def test_methods_call_those_of_a_subclass(xp: Any, call: str, name: str) -> Any:
+    """NumPy's methods call others by their names, and so call overridden ones."""
+    called = []
+    base = getattr(xp.random, name)
+
+    def overriding(method: str) -> Any:
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            kinds = [type(each) is xp.ndarray for each in args]
+            called.append((method, kinds))
+            return getattr(super(type(self), self), method)(*args, **kwargs)
+
+        return call
+
+    names = "integers shuffle standard_normal random random_sample randint permutation"
+    members = {each: overriding(each) for each in names.split() if hasattr(base, each)}
+    members["normals"] = base.standard_normal
+
+    def make() -> Any:
+        return type("Own", (base,), dict(members))(xp.random.MT19937(3))
+
+    names = {"np": xp, "rng": make(), "make": make, "is_new": name == "Generator"}
+    return eval(call, names), called
+
+
+def test_a_method_of_a_class_draws_from_any_generator() -> None:
+    method = mxnp.random.Generator.normal
+    assert pickle.loads(pickle.dumps(method)) is method
+    for xp in (numpy, mxnp):
+        assert method(xp.random.default_rng(3)) == numpy.random.default_rng(3).normal()
+
+
+def test_what_is_inside_a_generator_outlives_it() -> None:
+    class Own(mxnp.random.Generator):  # type: ignore[misc,name-defined]
+        pass
+
+    inside = mxnp._bridge.unwrap(Own(mxnp.random.PCG64(3)))
+    assert inside.choice(9) == numpy.random.Generator(numpy.random.PCG64(3)).choice(9)
+
+
 # -- Code that runs in the middle of a draw -------------------------------------------
 
 INTERRUPTED = {
