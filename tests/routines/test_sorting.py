@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
+from support.constants import constant
 from support.lanes import ON_GPU
 
 import mxnp
@@ -136,10 +137,12 @@ def test_rows_in_order(dtype: str) -> None:
     rising = numpy.sort(repeated(dtype), kind="stable")
     almost = rising.copy()
     almost[[300, -300]] = almost[[-300, 300]]
+    part = constant("cpu/kernels/sort.c", "PART")
     for x in (
         rising,
         rising[::-1].copy(),
         almost,
+        numpy.append(rising[-part:], rising[:-part]),  # threads look at parts
         numpy.roll(rising, 9),
         numpy.zeros_like(rising),
     ):
@@ -163,10 +166,11 @@ def test_one_value_in_most_places(dtype: str) -> None:
 
 
 @pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("value", [7.0, numpy.nan])
 @pytest.mark.parametrize("place", [1, 300, 40_000, 69_000])
-def test_argsort_leaves_one_equal_pair_to_numpy(place: int) -> None:
+def test_argsort_leaves_one_equal_pair_to_numpy(place: int, value: float) -> None:
     x = distinct("d", 200_001)
-    x[place] = x[150_000]
+    x[[place, 150_000]] = value
     check(lambda xp, a: xp.argsort(a), x)
 
 
@@ -182,9 +186,10 @@ def test_zeros(special: list[float]) -> None:
 
 @on_processor
 @pytest.mark.usefixtures("three_threads")
-def test_payloads_of_nan() -> None:
-    x = distinct("d")
-    bits = x.view("u8")
+@pytest.mark.parametrize("dtype", ["d", "D"])
+def test_payloads_of_nan(dtype: str) -> None:
+    x = distinct(dtype)
+    bits = x.view("u8").reshape(SIZE, -1)
     for payloads in (
         [0x7FF8 << 48] * 2,
         [0xFFF8 << 48] * 2,
@@ -220,6 +225,7 @@ LAYOUTS = {
     "few long": lambda x: x.reshape(2, 35_000),
     "few long columns": lambda x: x.reshape(35_000, 2),
     "one row": lambda x: x[None],
+    "one column": lambda x: x.reshape(35_000, 2)[:, :1],
     "none": lambda x: x[:0].reshape(0, 5),
 }
 
