@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy
 import pytest
+from support.constants import constant
 from support.lanes import ON_GPU
 
 import mxnp
@@ -335,6 +336,18 @@ def test_set(xp: Library, dtype: Any, expression: str) -> Any:
         for array in (a, make(xp, dtype)[::-1], make(xp, dtype).T)
         for new in (value, values, values.tolist())
     ]
+
+
+@pytest.mark.parametrize("size", [4, 30_000])
+def test_keys_of_many_items(xp: Library, size: int) -> Any:
+    a = xp.arange(2.0 * size).reshape(2, size)
+    found = []
+    for n in range(3 * constant("base/limits.h", "MX_MAX_NDIM")):
+        for key in ((1,), (slice(1, None),), (0, xp.arange(size)[::-2])):
+            new = (None,) * n
+            a[(*new, *key)] += 1
+            found += [a[(*new, *key)][..., :9], a[(*key[:1], *new, *key[1:])][..., :9]]
+    return found, a
 
 
 @pytest.mark.parametrize("shift", [-3, -1, 0, 1, 2])

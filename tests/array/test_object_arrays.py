@@ -52,6 +52,7 @@ EXPRESSIONS = """
 xp.array([a, None])
 xp.array([a, 1], dtype=object)
 xp.array([None, [a]], "O,O")
+xp.array([None, [a]], "object")
 xp.array([a] * 40, dtype=xp.object_)
 xp.asarray([[a, None], [a, None]])
 xp.insert(o, 0, [a, 1])

@@ -424,15 +424,18 @@ WRITES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize("waits", [False, True])
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_a_range_is_not_believed_after_a_write(
-    write: Callable[[Any], Any], keeps: bool
+    write: Callable[[Any], Any], waits: bool, keeps: bool
 ) -> None:
     x, i = np.arange(5.0), np.arange(N) % 5
     np.synchronize()
     kept = numpy.asarray(i) if keeps else None
     for _ in range(2):
         assert x[i].shape == (N,)
+    if not waits:
+        np.synchronize()
     write(i)
     with pytest.raises(IndexError, match="out of bounds for axis 0 with size 5"):
         x[i].tolist()
