@@ -158,6 +158,17 @@ def test_functions_show_the_class_of_numpys(xp):
     return [isinstance(f, type(numpy.mean)) for f in functions]
 
 
+OBJECTS = [np.ones(3), np.sin, np.mean, np.float64(1), np.random.default_rng(1)]
+
+
+@pytest.mark.parametrize("x", OBJECTS, ids=lambda x: type(x).__name__)
+def test_objects_are_instances_of_their_own_classes(x):
+    for own in type(x).__mro__:
+        assert isinstance(x, own)
+        assert isinstance(x, (str, own))
+        assert isinstance(x, (str, (str, own)))
+
+
 @pytest.mark.parametrize(
     "call",
     ["isinstance(1)", "isinstance()", "isinstance(x, 2)", "isinstance(x, (int, 2))",

@@ -12,6 +12,7 @@ from support.doors import FOLDER
 
 import mxnp
 from mxnp import _bridge
+from mxnp._interop import owners
 
 PROGRAM = {"__name__": "__main__"}
 PACKAGE = {"__name__": "other", "__file__": f"{FOLDER}/other.py"}
@@ -54,6 +55,19 @@ def test_callers_are_not_confused(evaluate):
     ]
     for names, cls in callers * 2:  # some of them have one place
         assert type(evaluate("c.give()", names)) is cls
+
+
+def test_callers_whose_owner_changes(evaluate):
+    before = owners.get_rules()
+    callers = [PACKAGE | {"__name__": f"other_{i}"} for i in range(N_CALLERS)]
+    try:
+        for included, cls in ([], numpy.ndarray), ([str(FOLDER)], mxnp.ndarray):
+            owners.set_rules(owners.ImportFilter(included))
+            for names in callers:
+                assert type(evaluate("c.give()", names)) is cls
+            callers.reverse()  # the last one has a place of its own
+    finally:
+        owners.set_rules(before)
 
 
 @pytest.mark.parametrize("text", TUPLES)
