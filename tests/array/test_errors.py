@@ -1797,6 +1797,7 @@ np.nextafter(1.7976931348623157e308, np.array([np.inf]))
 np.cos(c * 1e4)
 c / 0
 np.arange(3) ** -1.0
+(-np.arange(3)) ** 0.5
 np.abs(np.array([-128], dtype=np.int8)) / np.zeros(1)
 np.dot(f, f)
 f @ f

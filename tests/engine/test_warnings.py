@@ -646,6 +646,12 @@ warnings.filters[0] = ("error", None, Warning, None, 0)
 warnings.filters = [("error", None, RuntimeWarning, None, 0)]
 
 warnings.simplefilter("error"); warnings.filterwarnings("ignore", "invalid")
+
+warnings.simplefilter("error"); warnings.filterwarnings("ignore", lineno=5)
+
+warnings.filters[:] = [("ignore", None, DeprecationWarning, None, 0)] * 2
+y = a / 3
+warnings.filters[-1] = ("error", None, Warning, None, 0)
 """
 
 CATCHING = """
