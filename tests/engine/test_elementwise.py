@@ -1083,7 +1083,7 @@ IN_SWAPPED = [
 
 @pytest.mark.parametrize("more", [-1, 0])
 @pytest.mark.parametrize(
-    "dtype", ["int32", "int64", "float32", "float64", "complex128"]
+    "dtype", ["int32", "int64", "uint64", "float32", "float64", "complex128"]
 )
 @pytest.mark.parametrize("text", IN_SWAPPED)
 def test_results_in_another_byte_order(

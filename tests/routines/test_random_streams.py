@@ -311,6 +311,7 @@ permutation(2**40); permutation('abc'); permutation(9, 1); permutation(9, 'a')
 permutation(x[:1]); permutation(x, 0.0); shuffle(x, 0.0)
 choice(x.size, x.size + 1, False); choice(x.size, -1, False); choice(x, 9, False, axis=1)
 choice(20_000, 10_000, False, axis=3); choice(20_000, 2.5, False); choice(20_000, 9, 0)
+choice(x.reshape(50, -1), 9)
 """
 
 

@@ -314,6 +314,8 @@ WRONG = [
     "xp.partition(x, 10**9)",
     "xp.partition(x, 'a')",
     "xp.partition(x, 1.0)",
+    "xp.partition(x, (1, 2), order='a')",
+    "xp.argpartition(x, (1, 2), order='a')",
     "xp.argpartition(x, 1, kind='stable')",
     "x.partition(3, 1)",
 ]
