@@ -15,6 +15,7 @@ from support.tolerances import near
 import mxnp as np
 from mxnp import _bridge
 from mxnp._engine import core
+from mxnp._routines.indexing import _LEAST_REPEATED
 from mxnp._verify.tolerances import INEXACT
 
 RANDOM = numpy.random.default_rng(7)
@@ -453,6 +454,28 @@ def test_numbers_of_at_have_a_dtype_of_their_own(xp: Any, name: str, dtype: str)
         except (TypeError, ValueError, OverflowError) as error:
             results.append(str(error))  # NumPy leaves undefined numbers in the array
     return results
+
+
+REPEATS: dict[str, Callable[[Any], Any]] = {
+    "some": lambda places: places % 3,
+    "none": lambda places: places * 0,
+    "last": lambda places: (places == places[-1]) * 2,
+    "many": lambda places: places % 29,
+    "negative": lambda places: places % 3 - 2 * (places == 7),
+    "floats": lambda places: places * 1.0,
+    "too few": lambda places: places[1:],
+}
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+@pytest.mark.parametrize("counts", REPEATS.values(), ids=REPEATS)
+def test_items_are_repeated_by_counts(xp: Any, counts: Any, axis: int | None) -> Any:
+    a = xp.arange(2.0 * _LEAST_REPEATED).reshape(-1, 8)
+    n = a.size if axis is None else a.shape[axis]
+    try:
+        return xp.repeat(a, counts(xp.arange(n)), axis)
+    except (TypeError, ValueError) as error:
+        return str(error)
 
 
 @pytest.mark.parametrize("size", [30, 40_000])
