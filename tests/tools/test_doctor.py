@@ -1523,6 +1523,8 @@ ALMOST = {
     "        if x[j] > x[j + 1]: y[j], y[j + 1] = y[j + 1], y[j]",
     "descending": "for i in range(60):\n    for j in range(59):\n"
     "        if y[j] < y[j + 1]: y[j], y[j + 1] = y[j + 1], y[j]",
+    "descending or equal": "for i in range(60):\n    for j in range(59):\n"
+    "        if y[j] <= y[j + 1]: y[j], y[j + 1] = y[j + 1], y[j]",
     "groups of itself": "for i in range(20): x[i] = x[k == i].sum()",
     "labels of itself": "for i in range(20): k[i] = (k == i).sum()",
     "other label": "for i in range(1, 20): h[i] = x[k == i - 1].sum()",

@@ -193,6 +193,8 @@ def test_standard_output_and_files_with_a_colon(folder):
     for options in ["--report=json:-"], ["--report", "json", "-"]:
         done = Run(folder, *options, program)
         assert json.loads(done.output)["total"]["calls"] == 2
+    (folder / "json").write_text("print(1)")  # a program, as no file follows
+    assert Run(folder, "--report", "json").output == "1\n"
     done = Run(folder, "--report=json:a.json", "--report=html:a.html", program)
     assert (done.status, done.output, done.errors) == (0, "", "")
     assert json.loads((folder / "a.json").read_text(encoding="utf-8"))["rows"]

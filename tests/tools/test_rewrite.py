@@ -658,6 +658,7 @@ def test_module_is_run_by_its_name(tmp_path):
     ("args", "status", "message"),
     [
         (("-c", "pass"), 2, "expected a script or -m module, which has a file"),
+        (("-cpass",), 2, "expected a script or -m module, which has a file"),
         (("-",), 2, "expected a script or -m module, which has a file"),
         (("a.ipynb",), 2, "expected a script, not a notebook; save it as one"),
         (("missing.py",), 2, "Rewrite: no file of the program ran"),

@@ -1124,6 +1124,21 @@ print(program_files.editable_places.cache_info().currsize)
     assert run(RUNNER, ["-c", code], tmp_path) == (0, "True\n0\nFalse\n1\n", "")
 
 
+@pytest.mark.parametrize(
+    ("origin", "project"),
+    [
+        ('{"url": "file:///a%20b", "dir_info": {"editable": true}}', "/a b"),
+        ('{"url": "file:///a", "dir_info": {"editable": false}}', ""),
+        ('{"url": "file:///a", "dir_info": {}}', ""),
+        ('{"url": "https://a.b/c", "dir_info": {"editable": true}}', ""),
+        ("", ""),
+    ],
+)
+def test_projects_of_packages_in_editable_form(tmp_path, origin, project):
+    (tmp_path / "direct_url.json").write_text(origin)
+    assert program_files._project_of(str(tmp_path)) == project
+
+
 def test_a_folder_beside_an_editable_package_is_not_in_it(monkeypatch):
     monkeypatch.setattr(program_files, "editable_places", lambda: ("/project/tiny",))
     assert program_files.editable_root("/project/tiny/a.py") == "/project/tiny"
