@@ -46,6 +46,18 @@ def test_values_are_those_before_the_assignment(size, name, dtype, of):
     assert_same(x, expected)
 
 
+@pytest.mark.parametrize("size", [11, 3_000, 30_000])
+def test_a_mask_is_a_part_of_the_elements(xp, size):
+    """NumPy reads some of its elements at a time."""
+    found = []
+    for before in (True, False):
+        a = xp.arange(size) % 7 != 3
+        to, mask = (a[1:], a[:-1]) if before else (a[:-1], a[1:])
+        to[mask] = False
+        found.append(a)
+    return found
+
+
 @pytest.mark.parametrize("size", [20, 40_000])
 def test_values_of_one_row(size):
     expected = numpy.arange(2.0 * size).reshape(2, size)

@@ -185,7 +185,8 @@ bool vectors_put(PyArrayObject *to, int row, PyArrayObject *key, const char *num
         return false;
     if (PyArray_TYPE(key) != NPY_BOOL)
         return put_at(to, key, values, number, itemsize);
-    if (!number || !is_mask_of(key, to))
+    if (!number || !is_mask_of(key, to) ||
+        !are_apart(extent_of_array(key), extent_of_array(to)))
         return false;
     WITH_SIZE(itemsize, put_masked(to, key, number, SIZE))
     return true;
