@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import needs_fusion
+from support.lanes import ON_GPU, needs_fusion
 
 import mxnp
 from mxnp import _bridge
@@ -210,6 +210,39 @@ def test_values_in_other_layouts(xp: Any, layout: str) -> Any:
     a[mask] = xp.arange(2.0 * count)[::2] * 0.5
     a[~mask] = xp.arange(a.size - count, dtype="f4") + 1
     return whole
+
+
+@pytest.mark.parametrize("dtype", SIZED)
+@pytest.mark.parametrize("of_mask", LAYOUTS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_elements_in_other_layouts(
+    xp: Any, layout: str, of_mask: str, dtype: str
+) -> list[Any]:
+    a = LAYOUTS[layout](xp.arange(SIZE).astype(dtype))
+    sources = (LAYOUTS[of_mask](xp.array(MASKS[name](SIZE))) for name in MASKS)
+    return [a[m.reshape(a.shape)] for m in sources if m.size == a.size]
+
+
+@pytest.mark.parametrize("dtype", SIZED)
+@pytest.mark.parametrize("step", [1, 2, -1])
+@pytest.mark.parametrize("size", [7, 200, 1000])
+def test_elements_of_vectors(xp: Any, size: int, step: int, dtype: str) -> list[Any]:
+    a = xp.arange(size * abs(step)).astype(dtype)[::step]
+    masks = [xp.array(MASKS[name](size)) for name in MASKS]
+    return [a[m] for m in masks] + [a[m[::-1]] for m in masks]
+
+
+@pytest.mark.skipif(ON_GPU, reason="it asks for the processor")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_elements_are_selected_without_positions(layout: str) -> None:
+    a = LAYOUTS[layout](mxnp.arange(float(SIZE)))
+    mask = a > 70
+    mxnp.synchronize()
+    with mxnp.profile() as profile:
+        values = a[mask]
+        a[mask] = values
+    found = [row.operation for row in profile.rows if row.backend == "cpu"]
+    assert found == ["getitem", "setitem"]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, SIZE])

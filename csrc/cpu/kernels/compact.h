@@ -6,8 +6,15 @@
  */
 #include "base/base.h"
 
+/* The caller sets the first four members.  mx_compact_count merges axes and sets the others. */
 struct mx_compaction {
     const uint8_t *mask;
+    int ndim;
+    intptr_t shape[MX_MAX_NDIM]; /* of the mask and of the elements; no axis is empty */
+    /* Bytes along each axis.  Those of the elements are multiples of their size. */
+    struct {
+        intptr_t mask[MX_MAX_NDIM], elements[MX_MAX_NDIM];
+    } strides;
     intptr_t n;
     size_t n_chunks;
     /* Where the elements of each chunk begin in the output; the last item is the total. */
@@ -17,14 +24,16 @@ struct mx_compaction {
 /* Returns how many of n contiguous bools are true. */
 intptr_t mx_compact_count_true(const uint8_t *mask, intptr_t n);
 
-/* Counts the elements of each chunk.  Returns a status; mx_compact_free frees out->begins. */
-int mx_compact_count(struct mx_compaction *out, const uint8_t *mask, intptr_t n);
+/* Counts the elements of each chunk.  Returns a status; mx_compact_free frees c->begins. */
+int mx_compact_count(struct mx_compaction *c);
 
-/* Copies contiguous, aligned elements of 1, 2, 4, 8 or 16 bytes.  If `from` is NULL, writes the
- * positions where the mask is true, as int64. */
-void mx_compact_write(const struct mx_compaction *c, const char *from, int itemsize, char *to);
+/* Packs aligned elements of 1, 2, 4, 8 or 16 bytes.  If `elements` is NULL, writes the
+ * positions where the mask is true, as int64.  They count in C order. */
+void mx_compact_write(const struct mx_compaction *c, char *elements, int itemsize,
+                      char *packed);
 
-/* Copies as many elements from `from` to the places of `to` where the mask is true. */
-void mx_compact_expand(const struct mx_compaction *c, const char *from, int itemsize, char *to);
+/* Copies as many packed elements to the places where the mask is true. */
+void mx_compact_expand(const struct mx_compaction *c, char *elements, int itemsize,
+                       char *packed);
 
 void mx_compact_free(struct mx_compaction *c);

@@ -80,28 +80,46 @@ static bool read_mask(PyObject *mask, PyObject *a, struct source *where, struct 
                    PyArray_SAMESHAPE(from->np_array, where->np_array)));
 }
 
-static bool are_contiguous(const struct source *mask, const struct source *from)
+/* Begin a compaction of elements, or of the mask itself.  Return false if the core does not
+ * compact arrays of their layout. */
+static bool begin_compaction(struct mx_compaction *c, const PyArrayObject *mask,
+                             const PyArrayObject *elements)
 {
-    return PyArray_IS_C_CONTIGUOUS(mask->np_array) &&
-           (!from || PyArray_IS_C_CONTIGUOUS(from->np_array));
+    c->mask = (const uint8_t *)data_address(mask);
+    c->ndim = PyArray_NDIM(mask);
+    if (c->ndim > MX_MAX_NDIM || !PyArray_ISALIGNED(elements))
+        return false;
+    for (int axis = 0; axis < c->ndim; axis++) {
+        c->shape[axis] = PyArray_DIM(mask, axis);
+        c->strides.mask[axis] = PyArray_STRIDE(mask, axis);
+        c->strides.elements[axis] = PyArray_STRIDE(elements, axis);
+        if (c->shape[axis] == 0 || c->strides.elements[axis] % PyArray_ITEMSIZE(elements) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool begin_selection(struct mx_compaction *c, const struct source *mask,
+                            const struct source *from)
+{
+    return begin_compaction(c, mask->np_array, (from ? from : mask)->np_array);
 }
 
 /* Select elements that are computed, in the queue, which is left.  The elements that were
  * counted are written only if no code of the program has changed an array meanwhile.  Return 1,
  * 0 if NumPy has to select, or -1 with an exception set. */
-static int select_computed(const struct source *mask, const struct source *from, PyObject **out)
+static int select_computed(struct mx_compaction *c, const struct source *mask,
+                           const struct source *from, PyObject **out)
 {
-    struct mx_compaction c;
     struct array *roots[] = {root_of(mask->array), root_of((from ? from : mask)->array)};
     const int64_t versions[] = {roots[0]->version, roots[1]->version};
     int row = from ? from->code : ROW_int64;
     int64_t begin = profile_is_on ? mx_now() : 0;
-    const uint8_t *is_true = (const uint8_t *)source_elements(mask);
-    int status = core->mx_compact_count(&c, is_true, PyArray_SIZE(mask->np_array));
+    int status = core->mx_compact_count(c);
     queue_leave();
     if (status != MX_OK)
         return 0;
-    intptr_t n = c.begins[c.n_chunks];
+    intptr_t n = c->begins[c->n_chunks];
     roots[0]->n_holds++;
     roots[1]->n_holds++;
     if (n > 0)
@@ -111,13 +129,13 @@ static int select_computed(const struct source *mask, const struct source *from,
     bool is_same = roots[0]->version == versions[0] && roots[1]->version == versions[1];
     status = n == 0 ? 0 : !*out ? -1 : is_same && queue_try_enter();
     if (status > 0) {
-        core->mx_compact_write(&c, from ? source_elements(from) : NULL, dtype_itemsizes[row],
+        core->mx_compact_write(c, from ? source_elements(from) : NULL, dtype_itemsizes[row],
                                PyArray_BYTES(queue_ready(*out)));
         queue_leave();
     } else {
         Py_CLEAR(*out);
     }
-    core->mx_compact_free(&c);
+    core->mx_compact_free(c);
     if (profile_is_on && status > 0)
         profile_computed(begin, from ? "getitem" : "nonzero", PyArray_SIZE(mask->np_array),
                          PyArray_SIZE(mask->np_array), PyArray_NBYTES(np_array_of(*out)));
@@ -133,14 +151,15 @@ int selection_take(PyObject *a, PyObject *mask, PyObject **out)
     int done = is_for_device(&where, from) ? select_on_device(&where, from, out) : 0;
     if (done != 0)
         return done;
-    if (!are_contiguous(&where, from))
+    struct mx_compaction c;
+    if (!begin_selection(&c, &where, from))
         return 0;
     if (selection_wait_for(&where, from) < 0 || queue_enter() < 0)
         return -1;
     /* Code of the program may have run. */
-    if (read_mask(mask, a, &where, from) && are_contiguous(&where, from) &&
+    if (read_mask(mask, a, &where, from) && begin_selection(&c, &where, from) &&
         !queue_writes(mask) && !(a && queue_writes(a)))
-        return select_computed(&where, from, out);
+        return select_computed(&c, &where, from, out);
     queue_leave();
     return 0;
 }
@@ -149,7 +168,7 @@ int selection_take(PyObject *a, PyObject *mask, PyObject **out)
 static bool fits_values(const PyArrayObject *to, const PyArrayObject *from)
 {
     return PyArray_NDIM(from) == 1 && PyArray_DESCR(from) == PyArray_DESCR(to) &&
-           PyArray_ISCARRAY(to) && PyArray_ISCARRAY_RO(from);
+           PyArray_ISBEHAVED(to) && PyArray_ISCARRAY_RO(from);
 }
 
 /* Check whether elements are copied to the places that a mask selects. */
@@ -159,7 +178,7 @@ static bool fits_mask(const PyArrayObject *to, const PyArrayObject *mask,
     struct extent extent = extent_of_array(to);
     return recycle_row(PyArray_DESCR(to)) >= 0 && fits_values(to, from) &&
            PyArray_TYPE(mask) == NPY_BOOL && PyArray_NDIM(mask) == PyArray_NDIM(to) &&
-           PyArray_SAMESHAPE(mask, to) && PyArray_ISCARRAY_RO(mask) &&
+           PyArray_SAMESHAPE(mask, to) && source_is_apart(to) &&
            are_apart(extent, extent_of_array(mask)) && are_apart(extent, extent_of_array(from));
 }
 
@@ -182,12 +201,12 @@ int selection_put(PyObject *np_array, PyObject *mask, PyObject *values)
     int status = 0;
     int64_t begin = profile_is_on ? mx_now() : 0;
     /* Code of the program may have run. */
-    if (fits_mask(to, where, from) &&
-        core->mx_compact_count(&c, PyArray_DATA(where), PyArray_SIZE(where)) == MX_OK) {
+    if (fits_mask(to, where, from) && begin_compaction(&c, where, to) &&
+        core->mx_compact_count(&c) == MX_OK) {
         status = c.begins[c.n_chunks] == PyArray_SIZE(from);
         if (status > 0)
-            core->mx_compact_expand(&c, PyArray_BYTES(from), (int)PyArray_ITEMSIZE(to),
-                                    PyArray_BYTES(to));
+            core->mx_compact_expand(&c, PyArray_BYTES(to), (int)PyArray_ITEMSIZE(to),
+                                    PyArray_BYTES(from));
         core->mx_compact_free(&c);
     }
     queue_leave();

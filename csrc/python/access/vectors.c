@@ -108,10 +108,16 @@ static void compact(char *out, npy_intp n, PyArrayObject *mask, PyArrayObject *f
     const char *is_true = PyArray_BYTES(mask), *data = PyArray_BYTES(from);
     npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0);
     npy_intp from_step = PyArray_STRIDE(from, 0);
-    if (step == 1 && from_step == itemsize && PyArray_ISALIGNED(from)) {
+    if (from_step % itemsize == 0 && PyArray_ISALIGNED(from)) {
         intptr_t begins[] = {0, n};
-        struct mx_compaction whole = {(const uint8_t *)is_true, length, 1, begins};
-        core->mx_compact_write(&whole, data, itemsize, out);
+        struct mx_compaction whole = {.mask = (const uint8_t *)is_true,
+                                      .ndim = 1,
+                                      .shape = {length},
+                                      .strides = {{step}, {from_step}},
+                                      .n = length,
+                                      .n_chunks = 1,
+                                      .begins = begins};
+        core->mx_compact_write(&whole, PyArray_BYTES(from), itemsize, out);
         return;
     }
     for (npy_intp i = 0; i < length; i++, is_true += step, data += from_step)
