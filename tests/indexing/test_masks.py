@@ -241,8 +241,36 @@ def test_elements_are_selected_without_positions(layout: str) -> None:
     with mxnp.profile() as profile:
         values = a[mask]
         a[mask] = values
-    found = [row.operation for row in profile.rows if row.backend == "cpu"]
-    assert found == ["getitem", "setitem"]
+    found = {row.operation for row in profile.rows if row.backend == "cpu"}
+    assert found == {"getitem", "setitem"}
+
+
+PICTURES = [((50, 60, 20), 2), ((20, 30, 5, 40), 3), ((300, 200, 3), 2), ((9, 800), 1)]
+
+
+@pytest.mark.parametrize("dtype", SIZED)
+@pytest.mark.parametrize(("shape", "n"), PICTURES)
+def test_masks_of_the_first_axes(
+    xp: Any, shape: tuple[int, ...], n: int, dtype: str
+) -> list[Any]:
+    a = (xp.arange(numpy.prod(shape)).reshape(shape) % 250).astype(dtype)
+    mask = xp.array(MASKS["half"](int(numpy.prod(shape[:n])))).reshape(shape[:n])
+    results = [a[mask]]
+    for value in (7, xp.arange(shape[-1]), a[mask] + 1):
+        a[mask] = value
+        results.append(a.copy())
+    xp.add.at(a, mask, 2)
+    return [*results, a]
+
+
+def test_a_mask_selects_points_of_a_picture_at_once() -> None:
+    picture = mxnp.zeros((200, 200, 3))
+    mask = mxnp.array(MASKS["blocks"](40_000)).reshape(200, 200)
+    mxnp.synchronize()
+    with mxnp.profile() as profile:
+        picture[mask] = picture[mask] + 1
+        mxnp.synchronize()
+    assert not [row for row in profile.rows if row.backend == "numpy"]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, SIZE])

@@ -118,11 +118,25 @@ static void count_chunk(void *job, size_t chunk, int thread)
     }
 }
 
-int mx_compact_count(struct mx_compaction *c)
+static void merge_axes(struct mx_compaction *c)
 {
     unsigned reduced = 0;
     intptr_t *strides[] = {c->strides.mask, c->strides.elements};
     mx_axes_merge(&(struct mx_axes){&c->ndim, c->shape, &reduced, 2, strides});
+}
+
+/* Rows are counted as far as the mask has no gaps, whatever gaps the elements have. */
+static void count_chunks(const struct mx_compaction *c)
+{
+    struct mx_compaction of_mask = *c;
+    memcpy(of_mask.strides.elements, c->strides.mask, sizeof c->strides.mask);
+    merge_axes(&of_mask);
+    compact_run(count_chunk, &of_mask, c->n_chunks);
+}
+
+int mx_compact_count(struct mx_compaction *c)
+{
+    merge_axes(c);
     c->n = 1;
     for (int axis = 0; axis < c->ndim; axis++)
         c->n *= c->shape[axis];
@@ -130,7 +144,7 @@ int mx_compact_count(struct mx_compaction *c)
     c->begins = mx_alloc((c->n_chunks + 1) * sizeof *c->begins);
     if (!c->begins)
         return mx_fail(MX_ERROR_MEMORY, "unable to count in %zu chunks", c->n_chunks);
-    compact_run(count_chunk, c, c->n_chunks);
+    count_chunks(c);
     intptr_t total = 0;
     for (size_t chunk = 0; chunk < c->n_chunks; chunk++) {
         intptr_t count = c->begins[chunk];

@@ -235,19 +235,34 @@ static bool settle_shape(struct index *index)
     return shape_size(&index->shape) > 0 && !shape_is_too_large(&index->shape);
 }
 
-/* A mask over all axes selects from the flat array if both are in C order. */
+/* Return a view of an array in C order whose first n axes are one, or NULL with an exception
+ * set. */
+static PyObject *join_axes(PyObject *a, int n)
+{
+    const PyArrayObject *np_array = np_array_of(a);
+    npy_intp shape[NPY_MAXDIMS] = {-1};
+    PyArray_Dims dims = {shape, PyArray_NDIM(np_array) - n + 1};
+    for (int axis = 1; axis < dims.len; axis++)
+        shape[axis] = PyArray_DIM(np_array, axis + n - 1);
+    return PyArray_Newshape((PyArrayObject *)as_array(a)->unprepared, &dims, NPY_CORDER);
+}
+
+/* A mask of several axes selects rows of the array in which they are one axis, if both are in C
+ * order. */
 static bool read_whole_mask(struct index *index, PyObject *a, const struct access *access)
 {
     const PyArrayObject *np_array = np_array_of(a);
     const PyArrayObject *mask = access_mask(access->key);
-    if (access->kind != ACCESS_MASK || PyArray_NDIM(np_array) < 2 ||
-        PyArray_NDIM(mask) != PyArray_NDIM(np_array) || !PyArray_SAMESHAPE(mask, np_array) ||
-        !PyArray_IS_C_CONTIGUOUS(np_array))
+    if (access->kind != ACCESS_MASK || PyArray_NDIM(mask) < 2 ||
+        !fits_axes(access->key, np_array, 0) || !PyArray_IS_C_CONTIGUOUS(np_array))
         return false;
     PyObject *positions = selection_positions(access->key);
     bool is_read = positions && add_array(index, positions, 0);
-    if (is_read)
-        index->view = PyObject_CallMethod(as_array(a)->unprepared, "reshape", "i", -1);
+    if (is_read) {
+        int at = 1;
+        index->view = join_axes(a, PyArray_NDIM(mask));
+        keep_axes(index, PyArray_NDIM(np_array) - PyArray_NDIM(mask), &at);
+    }
     Py_XDECREF(positions);
     return is_read && index->view;
 }
