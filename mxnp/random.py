@@ -96,12 +96,16 @@ class _WrappedMethod:
 
 def _is_changed(generator: _Any, owner: type) -> bool:
     """Check whether a program overrides methods, which NumPy's methods may call."""
-    kinds = type(generator).__mro__
-    if kinds[0] is owner:
+    kind = type(generator)
+    if kind is owner:
         return False
-    names = vars(_inner_kinds[owner]).keys()
-    own = (*kinds[: kinds.index(owner)], generator)
-    return any(name in names for each in own for name in vars(each) if name[0] != "_")
+    own = vars(generator)
+    classes, size, is_changed = own.get("_overrides", ((), -1, False))
+    if sum(map(len, map(vars, classes))) != size:  # a class has other members now
+        classes = kind.__mro__[: kind.__mro__.index(owner)]
+        is_changed = any(not _drawn_names[owner].isdisjoint(vars(c)) for c in classes)
+        own["_overrides"] = classes, sum(map(len, map(vars, classes))), is_changed
+    return is_changed or not _drawn_names[owner].isdisjoint(own)
 
 
 def _reduce_method(generator: _ref[_Any], method: _Any) -> tuple[_Any, ...]:
@@ -139,9 +143,11 @@ def _wrap_members(kind: type) -> None:
         if callable(member) and not name.startswith("_") and name not in vars(kind):
             setattr(kind, name, _WrappedMethod(member, kind))
             setattr(inner, name, _outer_method(member))
+    _drawn_names[kind] = frozenset(name for name in vars(inner) if name[0] != "_")
 
 
 _inner_kinds: dict[type, type] = {}  # the classes of what is inside derived classes
+_drawn_names: dict[type, frozenset[str]] = {}  # the methods of each
 
 
 def _outer_method(member: _Any) -> _Any:

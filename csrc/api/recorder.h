@@ -10,6 +10,7 @@
 #include "cpu/kernels/casts.h"
 #include "cpu/kernels/compact.h"
 #include "cpu/kernels/copies.h"
+#include "cpu/kernels/factoring.h"
 #include "cpu/kernels/indices.h"
 #include "cpu/kernels/native_loops.h"
 #include "cpu/kernels/partition.h"

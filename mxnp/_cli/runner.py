@@ -16,7 +16,6 @@ import os
 import runpy
 import sys
 import types
-import warnings
 from _thread import RLock  # which is loaded already
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -82,16 +81,17 @@ def _replace_imported(
         return found
     ours = _counterpart(found)
     # An error names the module in which a name is missing, and its file.
-    return ours if all(_has(ours, each) for each in fromlist or ()) else found
+    return ours if all(_has(ours, found, each) for each in fromlist or ()) else found
 
 
-def _has(module: types.ModuleType, name: str) -> bool:
-    """Check whether ``from module import name`` finds the name, without a warning."""
-    if name == "*" or name in vars(module):
-        return True
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return hasattr(module, name)
+def _has(ours: types.ModuleType, numpys: types.ModuleType, name: str) -> bool:
+    """Check whether a module has a name, without a look that may warn."""
+    return (
+        name == "*"
+        or name in vars(ours)
+        or f"{numpys.__name__}.{name}" in sys.modules
+        or name in dir(numpys)
+    )
 
 
 def _is_copied(importer: types.FrameType) -> bool:

@@ -50,6 +50,20 @@ static void set_numbers(void *to, int dtype, int n, uint64_t *state)
     }
 }
 
+/* Lets NumPy compute the products begin..end-1. */
+static void call_loop(const struct mx_loop *numpys, const struct mx_products *p, intptr_t begin,
+                      intptr_t end)
+{
+    intptr_t itemsize = mx_itemsizes[p->dtype], row = p->columns * itemsize,
+             step = p->rows * row;
+    char *args[] = {(char *)(uintptr_t)p->a + begin * p->a_step,
+                    (char *)(uintptr_t)p->b + begin * p->b_step, p->out + begin * step};
+    intptr_t dimensions[] = {end - begin, p->rows, p->inner, p->columns};
+    intptr_t strides[] = {p->a_step, p->b_step,   step, p->a_row, p->a_column,
+                          p->b_row,  p->b_column, row,  itemsize};
+    numpys->function(args, dimensions, strides, numpys->data);
+}
+
 /* Compares the results of the kernel with those of NumPy's loop. */
 static bool has_numpys_bits(const struct mx_products *shape, const struct mx_loop *numpys)
 {
@@ -70,14 +84,12 @@ static bool has_numpys_bits(const struct mx_products *shape, const struct mx_loo
     p.b_column = is_b_turned ? p.inner * itemsize : itemsize;
     set_numbers(a, p.dtype, COMPARED * MOST, &state);
     set_numbers(b, p.dtype, COMPARED * MOST, &state);
-    intptr_t out_row = p.columns * itemsize, out_step = p.rows * out_row;
-    char *args[] = {(char *)a, (char *)b, (char *)out[1]};
-    intptr_t dimensions[] = {COMPARED, p.rows, p.inner, p.columns};
-    intptr_t strides[] = {p.a_step, p.b_step,   out_step, p.a_row, p.a_column,
-                          p.b_row,  p.b_column, out_row,  itemsize};
-    numpys->function(args, dimensions, strides, numpys->data);
-    bool is_same = find_kernel(p.dtype)(&p, 0, COMPARED) &&
-                   memcmp(out[0], out[1], (size_t)(COMPARED * out_step)) == 0;
+    p.out = (char *)out[1];
+    call_loop(numpys, &p, 0, COMPARED);
+    p.out = (char *)out[0];
+    bool is_same =
+        find_kernel(p.dtype)(&p, 0, COMPARED) &&
+        memcmp(out[0], out[1], (size_t)(COMPARED * p.rows * p.columns * itemsize)) == 0;
     mx_conditions_clear();
     return is_same;
 }
@@ -118,20 +130,27 @@ bool mx_products_can(const struct mx_products *p, const struct mx_loop *numpys)
 
 struct run {
     const struct mx_products *products;
+    const struct mx_loop *numpys;
     intptr_t n_of_chunk;
-    atomic_bool has_others; /* that NumPy has to compute */
+    atomic_bool is_warned_of; /* NumPy has to compute, and to warn */
 };
 
 static void compute_chunk(void *job, size_t chunk, int thread)
 {
     (void)thread;
     struct run *run = job;
+    if (atomic_load_explicit(&run->is_warned_of, memory_order_relaxed))
+        return;
     intptr_t begin = (intptr_t)chunk * run->n_of_chunk, end = begin + run->n_of_chunk;
     end = end < run->products->n ? end : run->products->n;
     mx_conditions_clear();
-    bool is_ordinary = find_kernel(run->products->dtype)(run->products, begin, end);
-    if (!is_ordinary || mx_conditions_met())
-        atomic_store_explicit(&run->has_others, true, memory_order_relaxed);
+    if (find_kernel(run->products->dtype)(run->products, begin, end) && !mx_conditions_met())
+        return;
+    /* NaN may have other bits, and BLAS multiplies infinities by zeros of its own. */
+    mx_conditions_clear();
+    call_loop(run->numpys, run->products, begin, end);
+    if (mx_conditions_met())
+        atomic_store_explicit(&run->is_warned_of, true, memory_order_relaxed);
 }
 
 static intptr_t products_of_chunk(const struct mx_products *p)
@@ -142,14 +161,14 @@ static intptr_t products_of_chunk(const struct mx_products *p)
 
 bool mx_products_are_long(const struct mx_products *p) { return p->n > products_of_chunk(p); }
 
-bool mx_products_compute(const struct mx_products *p)
+bool mx_products_compute(const struct mx_products *p, const struct mx_loop *numpys)
 {
-    struct run run = {.products = p, .n_of_chunk = products_of_chunk(p)};
+    struct run run = {.products = p, .numpys = numpys, .n_of_chunk = products_of_chunk(p)};
     size_t n_chunks = (size_t)((p->n + run.n_of_chunk - 1) / run.n_of_chunk);
     if (n_chunks == 1)
         compute_chunk(&run, 0, 0);
     else
         mx_thread_pool_run(compute_chunk, &run, (struct mx_chunks){0, n_chunks},
                            mx_thread_pool_size(), NULL);
-    return !run.has_others;
+    return !run.is_warned_of;
 }

@@ -8,11 +8,10 @@
  */
 bool mx_products_can(const struct mx_products *products, const struct mx_loop *numpys);
 
-/* Computes the products on the threads of the pool, of which few products get one.  Returns
- * false if an element is not finite or a floating-point condition was met: NaN may have other
- * bits than NumPy's, which also warns of infinities that BLAS multiplies by zeros of its own.
- */
-bool mx_products_compute(const struct mx_products *products);
+/* Computes the products on the threads of the pool, of which few products get one.  NumPy's
+ * loop computes the chunks that have an element that is not finite.  Returns false if NumPy has
+ * to warn of a floating-point condition. */
+bool mx_products_compute(const struct mx_products *products, const struct mx_loop *numpys);
 
 /* Returns whether the products take so long that other threads should not wait for them. */
 bool mx_products_are_long(const struct mx_products *products);

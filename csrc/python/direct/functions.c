@@ -8,6 +8,7 @@
 #include "ir/ops.h"
 #include "python/base/settings.h"
 #include "python/base/state.h"
+#include "python/direct/linear.h"
 #include "python/direct/products.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
@@ -1277,6 +1278,15 @@ static int glance_matmul(PyObject *const *args, size_t n, PyObject **result)
     return n == 2 && !settings_use_gpu() ? stacks_multiply(args[0], args[1], result) : 0;
 }
 
+#define GLANCE_LINEAR(name)                                                      \
+    static int glance_##name(PyObject *const *args, size_t n, PyObject **result) \
+    {                                                                            \
+        return settings_use_gpu() ? 0 : linear_##name(args, n, result);          \
+    }
+GLANCE_LINEAR(det)
+GLANCE_LINEAR(inv)
+GLANCE_LINEAR(solve)
+
 /* -- Casts, choices, arrays like others -------------------------------------------------- */
 
 /* Return a new array of a dtype with the shape of another, or NULL with an exception set. */
@@ -1478,6 +1488,9 @@ static const struct direct_row {
     {.name = "dot", .call = call_dot},
     {.name = "vdot", .call = call_vdot},
     {.name = "matmul", .call = call_matmul, .glance = glance_matmul},
+    {.name = "det", .call = linear_det, .glance = glance_det},
+    {.name = "inv", .call = linear_inv, .glance = glance_inv},
+    {.name = "solve", .call = linear_solve, .glance = glance_solve},
     {.name = "astype", .call = call_astype},
     {.name = "where", .call = call_where},
     {.name = "empty_like", .call = call_empty_like},

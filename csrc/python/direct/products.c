@@ -48,7 +48,7 @@ static bool multiply(int row, const struct matrix *x, const struct matrix *y, ch
                                       .b_row = y->row_stride,
                                       .b_column = y->column_stride,
                                       .dtype = row};
-    if (core->mx_products_can(&small, loop) && core->mx_products_compute(&small))
+    if (core->mx_products_can(&small, loop) && core->mx_products_compute(&small, loop))
         return true;
     char *args[] = {x->data, y->data, out};
     intptr_t dimensions[] = {1, x->rows, x->columns, y->columns};

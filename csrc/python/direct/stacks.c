@@ -22,15 +22,7 @@ PyObject *stacks_function(void) { return matmul.ufunc; }
 
 const struct mx_loop *stacks_loop(int row) { return signature_uniform(&matmul, row); }
 
-/* An operand as n matrices at equal distances, each (rows, columns). */
-struct stack {
-    const char *data;
-    npy_intp n, step, rows, columns, row, column;
-    int ndim; /* of the axes before the last two */
-    const npy_intp *shape;
-};
-
-static bool read_stack(PyArrayObject *np_array, struct stack *stack)
+bool stacks_read(PyArrayObject *np_array, struct stack *stack)
 {
     const npy_intp *shape = PyArray_DIMS(np_array), *strides = PyArray_STRIDES(np_array);
     int ndim = PyArray_NDIM(np_array) - 2;
@@ -79,8 +71,8 @@ static bool read_products(PyArrayObject *a, PyArrayObject *b, struct mx_products
     struct stack x, y;
     int row =
         a && b && PyArray_DESCR(a) == PyArray_DESCR(b) ? recycle_row(PyArray_DESCR(a)) : -1;
-    if ((row != ROW_float32 && row != ROW_float64) || !read_stack(a, &x) ||
-        !read_stack(b, &y) || x.columns != y.rows || !are_compatible(&x, &y))
+    if ((row != ROW_float32 && row != ROW_float64) || !stacks_read(a, &x) ||
+        !stacks_read(b, &y) || x.columns != y.rows || !are_compatible(&x, &y))
         return false;
     *longer = x.ndim > y.ndim || (x.ndim == y.ndim && x.n > 1) ? x : y;
     *products = (struct mx_products){.a = x.data,
@@ -100,35 +92,48 @@ static bool read_products(PyArrayObject *a, PyArrayObject *b, struct mx_products
     return numpys && core->mx_products_can(products, numpys);
 }
 
-/* Keep the memory of an array, or let go of it. */
-static void hold_operand(PyObject *x, int count)
+int stacks_run(PyObject *const *operands, int nin, bool (*compute)(const void *),
+               const void *job, PyObject *out, const char *name)
 {
-    if (is_array(x))
-        root_of(x)->n_holds += count;
-}
-
-/* Compute many products on all threads, without the lock of the interpreter.  Return 1, 0 if
- * NumPy has to compute them, or -1 with an exception set. */
-static int compute_long(PyObject *a, PyObject *b, const struct mx_products *products)
-{
-    hold_operand(a, 1);
-    hold_operand(b, 1);
+    struct array *roots[2] = {NULL, NULL};
+    npy_intp nbytes = 0;
+    for (int i = 0; i < nin; i++) {
+        nbytes += PyArray_NBYTES(ready(operands[i]));
+        if (is_array(operands[i])) {
+            roots[i] = root_of(operands[i]);
+            roots[i]->n_holds++;
+        }
+    }
     int status = queue_enter();
     int64_t begin = profile_is_on ? mx_now() : 0;
     if (status == 0) {
         PyThreadState *saved = PyEval_SaveThread();
-        status = core->mx_products_compute(products);
+        status = compute(job);
         queue_leave();
         PyEval_RestoreThread(saved);
     }
-    hold_operand(a, -1);
-    hold_operand(b, -1);
-    npy_intp size = products->n * products->rows * products->columns;
+    for (int i = 0; i < nin; i++)
+        if (roots[i])
+            roots[i]->n_holds--;
     if (profile_is_on && status > 0)
-        profile_computed(begin, "matmul", size,
-                         PyArray_NBYTES(ready(a)) + PyArray_NBYTES(ready(b)),
-                         size * dtype_itemsizes[products->dtype]);
+        profile_computed(begin, name, PyArray_SIZE((PyArrayObject *)out), nbytes,
+                         PyArray_NBYTES((PyArrayObject *)out));
     return status;
+}
+
+static bool compute_products(const void *products)
+{
+    int dtype = ((const struct mx_products *)products)->dtype;
+    return core->mx_products_compute(products, stacks_loop(dtype));
+}
+
+PyObject *stacks_new_result(int row, int ndim, const npy_intp *shape)
+{
+    npy_intp nbytes = dtype_itemsizes[row];
+    for (int i = 0; i < ndim; i++)
+        nbytes *= shape[i];
+    return nbytes <= RECYCLED_BYTES ? recycle_new(row, ndim, shape)
+                                    : memory_new_filled(dtype_type_number(row), ndim, shape);
 }
 
 int stacks_multiply(PyObject *a, PyObject *b, PyObject **result)
@@ -143,16 +148,14 @@ int stacks_multiply(PyObject *a, PyObject *b, PyObject **result)
     memcpy(shape, longer.shape, (size_t)longer.ndim * sizeof *shape);
     shape[longer.ndim] = products.rows;
     shape[longer.ndim + 1] = products.columns;
-    int ndim = longer.ndim + 2, row = products.dtype;
-    npy_intp nbytes = products.n * products.rows * products.columns * dtype_itemsizes[row];
-    PyObject *out = nbytes <= RECYCLED_BYTES
-                        ? recycle_new(row, ndim, shape)
-                        : memory_new_filled(dtype_type_number(row), ndim, shape);
+    PyObject *out = stacks_new_result(products.dtype, longer.ndim + 2, shape);
     if (!out)
         return -1;
     products.out = PyArray_DATA((PyArrayObject *)out);
-    int status = core->mx_products_are_long(&products) ? compute_long(a, b, &products)
-                                                       : core->mx_products_compute(&products);
+    int status =
+        core->mx_products_are_long(&products)
+            ? stacks_run((PyObject *[]){a, b}, 2, compute_products, &products, out, "matmul")
+            : compute_products(&products);
     if (status <= 0) {
         Py_DECREF(out);
         return status;
