@@ -8,6 +8,7 @@
 #include "ir/ops.h"
 #include "python/base/settings.h"
 #include "python/base/state.h"
+#include "python/direct/compositions.h"
 #include "python/direct/linear.h"
 #include "python/direct/products.h"
 #include "python/direct/recycle.h"
@@ -1488,6 +1489,16 @@ static const struct direct_row {
     {.name = "dot", .call = call_dot},
     {.name = "vdot", .call = call_vdot},
     {.name = "matmul", .call = call_matmul, .glance = glance_matmul},
+    {.name = "allclose", .call = compositions_allclose},
+    {.name = "cross", .call = compositions_cross},
+    {.name = "diff", .call = compositions_diff},
+    {.name = "average", .call = call_mean, .takes_axis = true},
+    {.name = "isclose", .call = compositions_isclose},
+    {.name = "linspace", .call = compositions_linspace},
+    {.name = "median", .call = compositions_median},
+    {.name = "norm", .call = compositions_norm},
+    {.name = "prod", .call = compositions_prod},
+    {.name = "round", .call = compositions_round},
     {.name = "det", .call = linear_det, .glance = glance_det},
     {.name = "inv", .call = linear_inv, .glance = glance_inv},
     {.name = "solve", .call = linear_solve, .glance = glance_solve},
