@@ -15,6 +15,10 @@
 
 #define INVALID 8 /* of base/conditions.h */
 
+/* Elements above which NumPy's vectors save more than its calls cost.  A product of more
+ * numbers often underflows, and is computed again. */
+#define MOST_COMPOSED 1024
+
 /* Elements of float64 in C order, or one number. */
 struct numbers {
     const double *data;
@@ -34,8 +38,9 @@ static bool read_elements(PyObject *x, struct numbers *numbers)
                                 .step = 1,
                                 .ndim = PyArray_NDIM(np_array),
                                 .shape = PyArray_DIMS(np_array)};
-    return numbers->n > 0 && numbers->ndim > 0 && numbers->ndim <= DIRECT_NDIM &&
-           PyArray_IS_C_CONTIGUOUS(np_array) && PyArray_ISALIGNED(np_array);
+    return numbers->n > 0 && numbers->n <= MOST_COMPOSED && numbers->ndim > 0 &&
+           numbers->ndim <= DIRECT_NDIM && PyArray_IS_C_CONTIGUOUS(np_array) &&
+           PyArray_ISALIGNED(np_array);
 }
 
 static bool read_numbers(PyObject *x, struct numbers *numbers)
