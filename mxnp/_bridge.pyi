@@ -25,6 +25,7 @@ class Function:
         /,
         *,
         adopts: bool = True,
+        keeps_others: bool = False,
         row: str = ...,
         is_member: bool = False,
     ) -> Any: ...

@@ -314,6 +314,13 @@ def take_arrays(cls: type, has_text: bool = False) -> None:
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             if "out" in names or (has_text and not name.startswith("__array")):
                 setattr(cls, name, _unwrap_arguments(method))
+    for name in _WITH_OUT.split():
+        if name not in vars(cls):
+            setattr(cls, name, Method(getattr(numpy.ndarray, name), keeps_others=True))
+
+
+# The methods of ndarray whose C code requires NumPy's class for ``out``.
+_WITH_OUT = "argmax argmin choose compress cumprod cumsum dot round take trace"
 
 
 def _unwrap_arguments(method: Callable[..., Any]) -> Callable[..., Any]:

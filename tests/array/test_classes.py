@@ -4,6 +4,7 @@ import abc
 import collections.abc
 import ctypes
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -69,6 +70,41 @@ def test_subclasses_of_numpy_write_to_arrays(xp: Any) -> Any:
     assert masked.cumsum(0, out=out) is out
     assert masked.round(1, out=out) is out
     return out
+
+
+WITH_OUT = {
+    "argmax": lambda x, out: x.argmax(0, out=out((4,), int)),
+    "argmin": lambda x, out: x.argmin(0, out((4,), int)),
+    "choose": lambda x, out: x.astype(int).choose([*range(12)], out=out((3, 4), int)),
+    "compress": lambda x, out: x.compress([1, 0, 1], 0, out=out((2, 4))),
+    "cumprod": lambda x, out: x.cumprod(0, out=out((3, 4))),
+    "cumsum": lambda x, out: x.cumsum(0, None, out((3, 4))),
+    "dot": lambda x, out: x.dot(x.T, out=out((3, 3))),
+    "round": lambda x, out: x.round(1, out=out((3, 4))),
+    "take": lambda x, out: x.take([[0, 1]], out=out((1, 2))),
+    "trace": lambda x, out: x.trace(out=out(())),
+}
+
+
+@pytest.mark.parametrize("kind", ["memmap", "recarray"])
+@pytest.mark.parametrize("name", WITH_OUT)
+def test_inherited_methods_write_to_arrays(
+    xp: Any, name: str, kind: str, tmp_path: Path
+) -> Any:
+    a = xp.arange(12.0).reshape(3, 4)
+    if kind == "memmap":
+        x = xp.memmap(tmp_path / "file", float, "w+", shape=(3, 4))
+        x[:] = a
+    else:
+        x = a.view(getattr(xp, kind))
+    outs = []
+
+    def out(*args: Any) -> Any:
+        outs.append(xp.zeros(*args))
+        return outs[-1]
+
+    assert WITH_OUT[name](x, out) is outs[0]
+    return outs[0]
 
 
 @pytest.mark.filterwarnings("ignore:The chararray class is deprecated")

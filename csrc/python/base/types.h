@@ -79,6 +79,7 @@ struct function {
     int layer_factor;     /* an array of so many thresholds is large for the layer */
     int operation;        /* for a ufunc, its row in ops.def, or -1 */
     bool adopts;          /* whether results become mxnp arrays */
+    bool keeps_others;    /* if so, only those that are arrays of the call */
     bool is_maker;        /* results have a default dtype */
     bool is_view;         /* results are views if the elements need not be read */
     bool is_member;       /* a method or attribute of its first argument */

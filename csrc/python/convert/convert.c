@@ -723,6 +723,7 @@ PyObject *convert_call(const struct function *f, PyObject *callable, PyObject *a
 {
     struct call_args call_args;
     call_args_begin(&call_args);
+    call_args.keeps_others = f->keeps_others;
     int depth = f->depth > 0 && convert_keeps_items(args, kwargs) ? 0 : f->depth;
     bool has_named = kwargs && PyDict_Size(kwargs) > 0;
     Py_ssize_t n_unwrapped = stores_others(f, args) ? 1 : PyTuple_Size(args);

@@ -1271,6 +1271,7 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     if (recursion_enter() < 0)
         return 1;
     call_args_begin(&call_args);
+    call_args.keeps_others = f->keeps_others;
     while (taken < all && (values[taken] = plain_value(f, args[taken], &call_args)))
         taken++;
     if (taken == all)
@@ -1361,15 +1362,16 @@ static struct function *make_of_type(PyTypeObject *type, PyObject *wrapped, PyOb
 
 static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"", "adopts", "row", "is_member", NULL};
+    static char *names[] = {"", "adopts", "keeps_others", "row", "is_member", NULL};
     PyObject *wrapped, *row = NULL;
-    int adopts = 1, is_member = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pUp:Function", names, &wrapped, &adopts,
-                                     &row, &is_member))
+    int adopts = 1, keeps_others = 0, is_member = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$ppUp:Function", names, &wrapped, &adopts,
+                                     &keeps_others, &row, &is_member))
         return NULL;
     struct function *self = make_of_type(type, wrapped, row, -1);
     if (self) {
         self->adopts = adopts;
+        self->keeps_others = keeps_others;
         self->is_member = is_member;
     }
     return (PyObject *)self;
@@ -1412,6 +1414,7 @@ static struct function *copy_function(const struct function *f, PyObject *wrappe
     copy->has_gpu_way = f->has_gpu_way;
     copy->operation = f->operation;
     copy->adopts = f->adopts;
+    copy->keeps_others = f->keeps_others;
     copy->is_maker = f->is_maker;
     copy->is_view = f->is_view;
     copy->depth = f->depth;
