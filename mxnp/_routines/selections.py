@@ -103,7 +103,7 @@ def _place(arr: Any, mask: Any, vals: Any) -> Any:
         vals = _bridge.wrap(numpy.array(vals))
     if not (_is_writable(arr) and _is_mask_of(mask, arr) and _is_castable(vals, arr)):
         return NotImplemented
-    if numpy.may_share_memory(arr._np_array, vals._np_array):
+    if any(numpy.may_share_memory(arr._np_array, x._np_array) for x in (mask, vals)):
         return NotImplemented  # NumPy reads what it has written
     positions = _bridge.positions(mask)
     if positions is NotImplemented or vals.size == 0:

@@ -46,14 +46,31 @@ def test_values_are_those_before_the_assignment(size, name, dtype, of):
     assert_same(x, expected)
 
 
+def assign(xp, to, mask):
+    to[mask] = False
+
+
+# Writes to the elements that a mask selects.
+MASKED = {
+    "to[mask] = False": assign,
+    "copyto of a number": lambda xp, to, mask: xp.copyto(to, True, where=mask),
+    "copyto": lambda xp, to, mask: xp.copyto(
+        to, xp.arange(to.size) % 3 == 0, where=mask
+    ),
+    "place": lambda xp, to, mask: xp.place(to, mask, [False, True, False]),
+    "putmask": lambda xp, to, mask: xp.putmask(to, mask, xp.arange(to.size) % 3 == 0),
+}
+
+
 @pytest.mark.parametrize("size", [11, 3_000, 30_000])
-def test_a_mask_is_a_part_of_the_elements(xp, size):
+@pytest.mark.parametrize("name", MASKED)
+def test_a_mask_is_a_part_of_the_elements(xp, name, size):
     """NumPy reads some of its elements at a time."""
     found = []
     for before in (True, False):
         a = xp.arange(size) % 7 != 3
         to, mask = (a[1:], a[:-1]) if before else (a[:-1], a[1:])
-        to[mask] = False
+        MASKED[name](xp, to, mask)
         found.append(a)
     return found
 

@@ -372,7 +372,8 @@ static PyObject *call_choose(PyObject *module, PyObject *args)
     bool is_apart = !out || (is_array(out) && !record_is_shared(out));
     int row =
         is_apart && read_three(&call, inputs) ? promote(&call.inputs[1], &call.inputs[2]) : -1;
-    if (row < 0)
+    /* NumPy reads a condition while it writes: `out` is y then. */
+    if (row < 0 || (out && record_collides(&call.inputs[2], &call.inputs[0])))
         return call_refuse();
     struct signature signature = {
         .in = {ROW_bool, (signed char)row, (signed char)row},
