@@ -168,6 +168,8 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
         return NotImplemented
     if any(type(c) is not ndarray for c in choices):
         return NotImplemented
+    if not all(map(_has_lines_in_c_order, (a, *choices))):
+        return NotImplemented  # NumPy's result is in C order
     n = len(choices)
     if mode == "wrap":
         a = a % n

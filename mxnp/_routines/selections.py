@@ -41,7 +41,8 @@ def _nonzero(a: Any) -> Any:
     if positions is NotImplemented:
         return NotImplemented
     if a.ndim == 1:
-        return (positions[:],)  # a view, as NumPy's
+        positions.shape = (positions.size, 1)  # as the array that NumPy's is a view of
+        return (positions[:, 0],)
     out = _bridge.empty((positions.size, a.ndim), positions.dtype.num)
     _coordinates(positions, out.T, a.shape)
     return tuple(out[:, axis] for axis in range(a.ndim))

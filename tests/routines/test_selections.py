@@ -181,6 +181,27 @@ def test_large_arrays(call: Any) -> None:
     assert texts == numpys
 
 
+@pytest.mark.parametrize("size", [9, 40_000])
+@pytest.mark.parametrize("dtype", ["?", "i4", "f8"])
+def test_positions_are_views_of_the_same_shape(xp: Any, dtype: str, size: int) -> Any:
+    x = (xp.arange(size) % 3).astype(dtype)
+    found = [xp.nonzero(x)[0], xp.where(x)[0], x.nonzero()[0], xp.flatnonzero(x)]
+    return [getattr(each.base, "shape", None) for each in found]
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("size", [6, 40_000])
+def test_choices_are_in_c_order(xp: Any, size: int, mode: str) -> Any:
+    columns = (xp.arange(size) % 3).reshape(2, -1).T
+    rows = columns.copy(order="C")
+    return [
+        xp.choose(columns, [columns, columns + 1, columns + 2], mode=mode),
+        columns.choose([rows, rows, rows], mode=mode),
+        xp.choose(rows, [columns, rows, columns], mode=mode),
+        xp.choose(rows[:1], [columns, columns, columns], mode=mode),
+    ]
+
+
 @pytest.mark.thread_unsafe(reason="it counts the operations of all threads")
 def test_place_of_one_number_is_not_quadratic() -> None:
     """NumPy's `take` with mode "wrap" would count down to each index."""
