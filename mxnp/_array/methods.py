@@ -106,7 +106,8 @@ add_members(
     numpy.ndarray,
     excluded={name for name in vars(numpy.ndarray) if name.startswith("__")}
     | set(vars(Subclass))
-    | _NOT_ADOPTED,
+    | _NOT_ADOPTED
+    | {"resize"},  # which counts references
 )
 name_like(Array, numpy.ndarray)
 name_like(ndarray, numpy.ndarray)

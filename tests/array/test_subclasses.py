@@ -442,3 +442,20 @@ def test_a_class_that_type_makes_belongs_to_its_module():
     assert type(pickle.loads(pickle.dumps(own))) is OfCall
     named = type("Named", (mxnp.ndarray,), {"__module__": "elsewhere"})
     assert named.__module__ == "elsewhere"
+
+
+@pytest.mark.parametrize("refcheck", [True, False])
+def test_instances_are_resized(xp: Any, refcheck: bool) -> Any:
+    class Of(xp.ndarray):  # type: ignore[misc]
+        pass
+
+    x = xp.arange(6.0).view(Of).copy()
+    x.resize((2, 4), refcheck=refcheck)
+    y = xp.arange(6.0).view(Of).astype(int)
+    _other = y
+    errors = []
+    try:
+        y.resize(3)
+    except ValueError as error:
+        errors.append(str(error))
+    return x, y, errors
