@@ -100,6 +100,7 @@ def set_types(
     array: type,
     ufunc: type,
     np_array: type,
+    subclass: type,
     described: Callable[..., bool],
 ) -> None: ...
 def set_generators(generator: type, state: type, /) -> None: ...

@@ -57,15 +57,16 @@
 
 static PyObject *set_types(PyObject *module, PyObject *args)
 {
-    PyTypeObject *array, *ufunc, *np_array;
+    PyTypeObject *array, *ufunc, *np_array, *subclass;
     PyObject *describer;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!O:set_types", &PyType_Type, &array, &PyType_Type, &ufunc,
-                          &PyType_Type, &np_array, &describer))
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O:set_types", &PyType_Type, &array, &PyType_Type,
+                          &ufunc, &PyType_Type, &np_array, &PyType_Type, &subclass, &describer))
         return NULL;
     array_type = (PyTypeObject *)Py_NewRef((PyObject *)array);
     ufunc_type = (PyTypeObject *)Py_NewRef((PyObject *)ufunc);
     np_array_type = (PyTypeObject *)Py_NewRef((PyObject *)np_array);
+    subclass_type = (PyTypeObject *)Py_NewRef((PyObject *)subclass);
     described = Py_NewRef(describer);
     array_load_slots();
     left_operators_load();
@@ -195,9 +196,11 @@ static PyMethodDef module_methods[] = {
     {"load_once", module_load_once, METH_NOARGS,
      "load_once()\n--\n\nReturn whether this is the first call in the process."},
     {"set_types", set_types, METH_VARARGS,
-     "set_types(array, ufunc, np_array, described)\n--\n\n"
-     "Set the classes of mxnp arrays, mxnp ufuncs and NumPy arrays, and the function that "
-     "checks whether a buffer format describes a dtype exactly."},
+     "set_types(array, ufunc, np_array, subclass, described)\n--\n\n"
+     "Set the classes of mxnp arrays, mxnp ufuncs and NumPy arrays, the base of classes "
+     "derived "
+     "from the first, and the function that checks whether a buffer format describes a dtype "
+     "exactly."},
     {"name_like", name_like, METH_VARARGS,
      "name_like(cls, original)\n--\n\n"
      "Let Python's own error messages use the name of another class for a class."},

@@ -12,7 +12,7 @@ from mxnp._engine import core
 from mxnp._engine.frames import frameless_members
 
 from .members import add_members
-from .ndarray import described, ndarray
+from .ndarray import Subclass, described, ndarray
 
 __all__ = ["OPERATIONS", "named", "ufunc"]
 
@@ -100,5 +100,5 @@ _EXCLUDED = {"__dict__", "__doc__", "__name__", "__qualname__", "__str__"}
 add_members(
     ufunc, numpy.ufunc, excluded=_EXCLUDED | set(vars(ufunc)) | set(vars(Function))
 )
-_bridge.set_types(ndarray, ufunc, numpy.ndarray, described)
+_bridge.set_types(ndarray, ufunc, numpy.ndarray, Subclass, described)
 _bridge.name_like(ufunc, numpy.ufunc)

@@ -168,10 +168,24 @@ def test_errors_are_numpys(package, a, call):
 @pytest.mark.parametrize("name", [*BINARY])
 def test_subclasses_are_asked_first(xp, name, n):
     def reflected(self, other, modulus=None):
-        return name, type(self).__name__, other.sum()
+        return name, type(self).__name__, type(other) is xp.ndarray, other.sum()
 
     cls = type("Own", (xp.ndarray,), {f"__{name}__": reflected})
     return BINARY[name](xp.arange(n) + 1, xp.arange(n).view(cls))
+
+
+@pytest.mark.parametrize("n", [3, 50_000])
+@pytest.mark.parametrize("name", [*BINARY])
+def test_subclasses_may_leave_the_operator_to_numpy(xp, name, n):
+    asked = []
+
+    def reflected(self, other, modulus=None):
+        asked.append(type(other) is xp.ndarray)
+        return NotImplemented
+
+    cls = type("Own", (xp.ndarray,), {f"__{name}__": reflected})
+    made = BINARY[name](xp.arange(n) + 1, (xp.arange(n) % 9 + 1).view(cls))
+    return asked, [type(x).__name__ for x in made] if name == "rdivmod" else made
 
 
 @pytest.mark.parametrize("n", [3, 50_000])

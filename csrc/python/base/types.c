@@ -2,8 +2,8 @@
 #define MX_IMPORTS_NUMPY
 #include "python/base/types.h"
 
-PyTypeObject *array_type, *ufunc_type, *np_array_type, *function_type, *member_type,
-    *generator_types[2], *function_class, *slot_method_class;
+PyTypeObject *array_type, *ufunc_type, *np_array_type, *subclass_type, *function_type,
+    *member_type, *generator_types[2], *function_class, *slot_method_class;
 PyObject *method_class, *described, *is_from_package;
 
 /* import_array() prints NumPy's exception and sets another one. */

@@ -96,6 +96,7 @@ struct function {
 extern PyTypeObject *array_type;         /* mxnp.ndarray */
 extern PyTypeObject *ufunc_type;         /* mxnp.ufunc */
 extern PyTypeObject *np_array_type;      /* numpy.ndarray */
+extern PyTypeObject *subclass_type;      /* the base of classes derived from mxnp.ndarray */
 extern PyTypeObject *function_type;      /* mxnp._bridge.Function */
 extern PyTypeObject *member_type;        /* mxnp._bridge.Method */
 extern PyTypeObject *generator_types[2]; /* mxnp.random.Generator and RandomState */

@@ -39,7 +39,8 @@
 
 /* NumPy's own slots are called, not the operators.  They may return NotImplemented, and then
  * Python asks the other operand.  If an operand is an instance of a subclass of numpy.ndarray,
- * the operator is called, because the subclass comes first.
+ * the operator is called, because the subclass comes first.  If its class is derived from
+ * mxnp.ndarray, its method is called with the array, see ask_first().
  *
  * The macros below define array_negative, array_positive, array_absolute, array_invert,
  * array_add, array_subtract, array_multiply, array_true_divide, array_floor_divide,
@@ -95,6 +96,9 @@ static inline PyObject *adopt_fresh(PyObject *result)
 /* Return a borrowed reference to the NumPy array of an array, or to any other object itself, or
  * NULL with an exception set. */
 static inline PyObject *operand(PyObject *x) { return is_array(x) ? queue_to_read(x) : x; }
+
+/* Check for an instance of a class that is derived from mxnp.ndarray. */
+static bool is_derived(PyObject *x) { return PyType_IsSubtype(Py_TYPE(x), subclass_type); }
 
 static bool is_subclass(PyObject *x)
 {
@@ -158,6 +162,26 @@ struct operation {
     const char *reflected;
 };
 
+/* Call the method of b that Python asks before an operator of an array, if the class of b is
+ * derived from mxnp.ndarray and does not inherit the method from NumPy.  The method gets the
+ * array.  Return whether there is a result, which is NULL with an exception set. */
+static bool ask_first(const char *method, PyObject *a, PyObject *b, PyObject **result)
+{
+    *result = NULL;
+    if (!is_array(a) || !is_derived(b))
+        return false;
+    PyObject *own = PyObject_GetAttrString((PyObject *)Py_TYPE(b), method);
+    PyObject *numpys = PyObject_GetAttrString((PyObject *)subclass_type, method);
+    if (own && numpys && own != numpys)
+        *result = PyObject_CallFunctionObjArgs(own, b, a, NULL);
+    bool is_left = own && numpys && (own == numpys || *result == Py_NotImplemented);
+    if (is_left)
+        Py_CLEAR(*result);
+    Py_XDECREF(own);
+    Py_XDECREF(numpys);
+    return !is_left;
+}
+
 /* From Python 3.12 on, the method of a package may be a door, which has adopted the result as
  * if it was called by the program.  It does not know the array whose NumPy array it got. */
 static PyObject *recognize(PyObject *result, PyObject *a)
@@ -203,7 +227,8 @@ static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b
     call_args_begin(&call_args);
     if (!is_harmless(a) || !is_harmless(b))
         call_args_add(&call_args, is_array(a) ? a : b);
-    binaryfunc call = is_subclass(a) || is_subclass(b) ? how->call : how->slot;
+    bool is_first = is_subclass(a) || (is_subclass(b) && !is_derived(b));
+    binaryfunc call = is_first ? how->call : how->slot;
     PyObject *result = in_byte_order_of(into, call(x, y));
     if (is_left_to_package(&result, a, b, how->reflected))
         result = recognize(convert_adopt(how->call(x, b), &call_args, 0), a);
@@ -261,6 +286,8 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
     if (how.op == MX_NO_OP ? !has_large(a, b) && products_matmul(a, b, &result)
                            : elementwise_call(how.op, inputs, 2, &result))
         return result;
+    if (ask_first(how.reflected, a, b, &result))
+        return adopt_fresh(result);
     return adopt_fresh(call_slot(&how, a, b, elide_swapped(how.op, a, b)));
 }
 
@@ -367,11 +394,14 @@ static PyObject *call_divmod(PyObject *a, PyObject *b)
     int status = 0;
     if (is_for_queue(MX_OP_divmod, a, b))
         status = call_ufunc(NULL, MX_OP_divmod, inputs, 2, NULL, 2, results);
+    if (status == 0 && prepare_operands(a, b) < 0)
+        return NULL;
+    PyObject *both;
+    if (status == 0 && !ask_first(how.reflected, a, b, &both))
+        both = call_slot(&how, a, b, NULL);
     if (status == 0)
-        return prepare_operands(a, b) < 0
-                   ? NULL
-                   : convert_adopt(call_slot(&how, a, b, NULL), &call_args, 1);
-    PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
+        return convert_adopt(both, &call_args, 1);
+    both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
     Py_XDECREF(results[0]);
     Py_XDECREF(results[1]);
     return convert_adopt(both, &call_args, 1);
@@ -444,6 +474,8 @@ static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
     int row = power_row(a, b);
     if (elementwise_call(row, inputs, row == MX_OP_power ? 2 : 1, &result) != 0)
         return result;
+    if (ask_first(how.reflected, a, b, &result))
+        return adopt_fresh(result);
     how.op = row;
     return adopt_fresh(call_slot(&how, a, b, elide_swapped(how.op, a, b)));
 }
@@ -490,6 +522,8 @@ static PyObject *array_compare(PyObject *a, PyObject *b, int row, int op)
         return NULL;
     if (elementwise_call(row, inputs, 2, &result) != 0)
         return result;
+    if (ask_first(reflected[op], a, b, &result))
+        return adopt_fresh(result);
     PyObject *x = operand(a), *y = operand(b);
     if (!x || !y || recursion_enter() < 0)
         return NULL;
@@ -497,7 +531,8 @@ static PyObject *array_compare(PyObject *a, PyObject *b, int row, int op)
     call_args_begin(&call_args);
     if (!is_harmless(b))
         call_args_add(&call_args, a);
-    bool is_asked = !is_array(a) || (y == b && is_subclass(y)); /* a is a scalar of NumPy's */
+    bool is_asked = !is_array(a) || /* a is a scalar of NumPy's */
+                    (y == b && is_subclass(y) && !is_derived(y));
     result = is_asked ? PyObject_RichCompare(x, y, op) : numpy_slots.richcompare(x, y, op);
     if (is_left_to_package(&result, a, b, reflected[op]))
         result = recognize(convert_adopt(PyObject_RichCompare(x, y, op), &call_args, 0), a);
