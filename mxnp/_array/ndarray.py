@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy
 
 from mxnp._bridge import Array, Function, raise_handlers, unwrap, wrap
-from mxnp._engine.frames import frameless_members
+from mxnp._engine.frames import frameless_members, prepares
 
 __all__ = ["described", "is_number", "ndarray", "unwrap", "wrap"]
 
@@ -163,12 +163,14 @@ class Subclass(numpy.ndarray):
         """Return the result of a function as this class; see `numpy.ndarray`."""
         return wrap(super().__array_wrap__(unwrap(array), *unwrap(args)))
 
+    @prepares
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Call NumPy's function with NumPy arrays in place of mxnp arrays."""
         func = func.__wrapped__ if isinstance(func, Function) else func
         kinds = tuple(numpy.ndarray if kind is ndarray else kind for kind in types)
         kwargs = {name: unwrap(value) for name, value in kwargs.items()}
-        return super().__array_function__(func, kinds, unwrap(args), kwargs)
+        call = Function(super().__array_function__, keeps_others=True)
+        return call, func, kinds, unwrap(args), kwargs
 
 
 @frameless_members
@@ -178,13 +180,14 @@ class OverridingSubclass(Subclass):
     __slots__ = ()
     __module__ = "mxnp"
 
+    @prepares
     def __array_ufunc__(
         self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any
     ) -> Any:
         """Call a ufunc with NumPy arrays in place of mxnp arrays."""
         kwargs = {name: unwrap(value) for name, value in kwargs.items()}
-        call = super().__array_ufunc__
-        return wrap(call(unwrap(ufunc), method, *unwrap(inputs), **kwargs))
+        call = functools.partial(super().__array_ufunc__, **kwargs)
+        return Function(call), ufunc, method, *inputs
 
 
 class MixedSubclass(Subclass):

@@ -10,6 +10,7 @@ import io
 import pickle
 import re
 import types
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -459,3 +460,55 @@ def test_instances_are_resized(xp: Any, refcheck: bool) -> Any:
     except ValueError as error:
         errors.append(str(error))
     return x, y, errors
+
+
+# Calls that warn, with an array x of zeros.
+WARNS = {
+    "log": lambda xp, x: xp.log(x),
+    "reduce": lambda xp, x: xp.divide.reduce(x),
+    "divmod": lambda xp, x: divmod(x, 0),
+    "nanmean": lambda xp, x: xp.nanmean(x * xp.nan),
+    "cov": lambda xp, x: xp.cov(x[:1]),
+}
+
+
+@pytest.mark.parametrize("overridden", [None, "ufuncs", "functions"])
+@pytest.mark.parametrize("name", WARNS)
+def test_warnings_name_the_line_of_the_program(
+    xp: Any, name: str, overridden: str | None
+) -> Any:
+    class Of(xp.ndarray):  # type: ignore[misc]
+        if overridden == "ufuncs":
+
+            def __array_ufunc__(
+                self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
+            ) -> Any:
+                plain = [xp.asarray(x) for x in inputs]
+                return super().__array_ufunc__(ufunc, method, *plain, **kwargs)
+
+        if overridden == "functions":
+
+            def __array_function__(self, *args: Any) -> Any:
+                return super().__array_function__(*args)
+
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        WARNS[name](xp, xp.zeros(3).view(Of))
+    return [(str(each.message), each.filename, each.lineno) for each in issued]
+
+
+@pytest.mark.parametrize("n", [3, 40_000])
+@pytest.mark.parametrize("is_overridden", [False, True])
+def test_outputs_are_returned(xp: Any, n: int, is_overridden: bool) -> Any:
+    class Of(xp.ndarray):  # type: ignore[misc]
+        if is_overridden:
+
+            def __array_function__(self, *args: Any) -> Any:
+                return super().__array_function__(*args)
+
+    x, out = xp.arange(1.0 * n).view(Of), xp.zeros(n)
+    results = [
+        *(xp.fix(x, out=out), xp.concatenate((x,), out=out), xp.cumsum(x, out=out)),
+        *(xp.clip(x, 0, 1, out=out), xp.add(x, 1, out=out)),
+    ]
+    return [each is out for each in results], out

@@ -25,15 +25,17 @@ static int frameless_begin(PyObject *self)
 }
 
 /* Call what the function has returned.  A warning then names the line of the program, and not
- * the function, which is over. */
+ * the function, which is over.  A function of mxnp has adopted its result. */
 static PyObject *call_prepared(PyObject *prepared)
 {
     struct call_args none = {0};
+    PyObject *callable = PyTuple_GetItem(prepared, 0);
     PyObject *args = PyTuple_GetSlice(prepared, 1, PyTuple_Size(prepared));
-    PyObject *result = args ? PyObject_CallObject(PyTuple_GetItem(prepared, 0), args) : NULL;
+    PyObject *result = args ? PyObject_CallObject(callable, args) : NULL;
+    bool is_adopted = is_function(callable);
     Py_XDECREF(args);
     Py_DECREF(prepared);
-    return convert_adopt(result, &none, MAX_DEPTH);
+    return is_adopted ? result : convert_adopt(result, &none, MAX_DEPTH);
 }
 
 static PyObject *frameless_end(PyObject *self, PyObject *result)
