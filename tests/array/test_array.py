@@ -802,6 +802,15 @@ def test_sort_of_records(xp: Library) -> Any:
     return a.argsort(order="x"), xp.sort(a, order=["x"]), a.sort(order="x"), a
 
 
+@pytest.mark.parametrize("n", [8, 40_000])
+@pytest.mark.parametrize("dtype", ["g", "G", "i8"])
+def test_flags_after_a_change_of_the_dtype(xp: Library, n: int, dtype: str) -> Any:
+    results = [xp.arange(1.0 * n) + 1, xp.zeros(n), xp.ones((1, n)) * 2]
+    for x in results:
+        x.dtype = dtype
+    return [(x.shape, str(x.flags)) for x in results]
+
+
 @pytest.mark.parametrize("refcheck", [True, False])
 def test_resize_with_another_reference(xp: Library, refcheck: bool) -> Any:
     a, b, c = make(xp), make(xp), make(xp)

@@ -1032,6 +1032,8 @@ static int set_of_np_array(PyObject *a, PyObject *value, void *name)
     /* NumPy reads the elements of an array, for a shape or for strides, or refuses it. */
     if (value && (prepare_operands(value, NULL) < 0 || !(value = operand(value))))
         return -1;
+    if (queue_before_view(a) < 0) /* the address determines a flag */
+        return -1;
     index_forget(as_array(a)); /* other bytes become its elements */
     return PyObject_SetAttr(as_array(a)->unprepared, name, value);
 }
