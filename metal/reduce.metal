@@ -118,11 +118,6 @@ MX_INLINE T mx_join_lanes(T mine, uint y, uint n, thread uint *met)
     return mine;
 }
 
-/* Whether both of two flags are set. */
-struct mx_both {
-    static MX_INLINE uint apply(uint a, uint b) { return a & b; }
-};
-
 /* Returns how many lanes of a SIMD-group have a value, if n threads have one. */
 MX_INLINE uint mx_lanes_of(uint n, uint simdgroup)
 {
@@ -304,6 +299,3 @@ MX_INLINE T mx_scan(threadgroup T *shared, T mine, uint thread_index, thread T *
     *all = total;
     return before;
 }
-
-/* The condition of a scan, by two bits: whether all elements are finite, and all results. */
-MX_INLINE uint mx_met_scan(uint bits) { return bits == 1 ? MX_OVERFLOW : 0u; }

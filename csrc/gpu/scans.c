@@ -86,6 +86,7 @@ struct scan {
     const struct mx_scan_shape *shape;
     enum mx_scan_pass pass;
     int threads, share, pack;
+    bool reports;     /* whether results may have conditions */
     int totals;       /* number of the binding */
     const char *type; /* of sums */
     const char *item; /* of elements in memory */
@@ -157,8 +158,11 @@ static void print_sums(const struct scan *scan)
 {
     struct mx_text *text = &scan->kernel->text;
     const char *type = scan->type;
-    mx_text_print(text, "        const %s own = begin + %s(y) * %d;\n        %s sums[%d];\n",
-                  scan->offset, scan->offset, adjacent(scan), type, scan->share);
+    mx_text_print(text,
+                  "        const %s own = begin + %s(y) * %d;\n"
+                  "        %s elements[%d];\n        %s sums[%d];\n",
+                  scan->offset, scan->offset, adjacent(scan), scan->item, scan->share, type,
+                  scan->share);
     print_packs(scan);
     bool is_packed = scan->pack > 1 &&
                      mx_kernel_is_packed(scan->kernel, scan->kernel->group->steps[0].views[0]);
@@ -172,10 +176,10 @@ static void print_sums(const struct scan *scan)
     }
     mx_text_print(text,
                   "            MX_UNROLL\n            for (uint w = 0; w < %du; w++) {\n"
-                  "                sums[k + w] = mx_cast<%s>(0);\n"
+                  "                elements[k + w] = mx_cast<%s>(0);\n"
                   "                if (w < count)\n"
-                  "                    sums[k + w] = mx_cast<%s>(",
-                  scan->pack, type, type);
+                  "                    elements[k + w] = ",
+                  scan->pack, scan->item);
     if (is_packed) {
         mx_text_print(text, "loaded.item[w]");
     } else {
@@ -184,11 +188,12 @@ static void print_sums(const struct scan *scan)
         mx_text_print(text, ")");
     }
     mx_text_print(text,
-                  ");\n                is_finite = is_finite && mx_isfinite(sums[k + w]);\n"
+                  ";\n                sums[k + w] = mx_cast<%s>(elements[k + w]);\n"
                   "                if (k + w > 0)\n"
                   "                    sums[k + w] = w < count\n"
                   "                        ? op0::apply(sums[k + w - 1], sums[k + w])\n"
-                  "                        : sums[k + w - 1];\n            }\n        }\n");
+                  "                        : sums[k + w - 1];\n            }\n        }\n",
+                  type);
 }
 
 /* Prints how the threads of a segment add up their elements. */
@@ -196,7 +201,7 @@ static void print_totals(const struct scan *scan)
 {
     struct mx_text *text = &scan->kernel->text;
     mx_text_print(text,
-                  "    %s total = mx_cast<%s>(0);\n    bool is_finite = true;\n"
+                  "    %s total = mx_cast<%s>(0);\n"
                   "    for (%s begin = first; begin < end; begin += %d) {\n",
                   scan->type, scan->type, scan->offset, scan->threads * scan->share);
     print_sums(scan);
@@ -228,60 +233,46 @@ static void print_stores(const struct scan *scan)
                         "        carry = has_carry ? op0::apply(carry, all) : all;\n"
                         "        const bool is_first = !has_carry && y == 0;\n"
                         "        has_carry = true;\n");
+    if (scan->reports)
+        mx_text_print(text, "        %s previous = mx_cast<%s>(before);\n", scan->item,
+                      scan->item);
     print_packs(scan);
     if (is_packed)
         mx_text_print(text, "            mx_pack<%s, %du> results;\n", scan->item, scan->pack);
     mx_text_print(text,
                   "            MX_UNROLL\n            for (uint w = 0; w < %du; w++) {\n"
-                  "                const %s result = is_first ? sums[k + w]\n"
-                  "                    : op0::apply(before, sums[k + w]);\n"
-                  "                is_within = is_within && (w >= count || "
-                  "mx_isfinite(result));\n                ",
-                  scan->pack, scan->type);
+                  "                const %s result = mx_cast<%s>(is_first\n"
+                  "                    ? sums[k + w] : op0::apply(before, sums[k + w]));\n",
+                  scan->pack, scan->item, scan->item);
+    if (scan->reports)
+        mx_text_print(text, "                if (w < count && !mx_isfinite(result) && "
+                            "!(is_first && k + w == 0))\n"
+                            "                    report0 |= mx_met_arithmetic("
+                            "previous, elements[k + w], result);\n"
+                            "                previous = result;\n");
     if (is_packed) {
-        mx_text_print(text,
-                      "results.item[w] = mx_cast<%s>(result);\n            }\n"
-                      "            mx_store_pack(",
-                      scan->item);
+        mx_text_print(text, "                results.item[w] = result;\n            }\n"
+                            "            mx_store_pack(");
         print_address(scan, 1);
         mx_text_print(text, ", results, count);\n        }\n");
         return;
     }
-    mx_text_print(text, "if (w < count)\n                    mx_store(");
+    mx_text_print(text, "                if (w < count)\n                    mx_store(");
     print_address(scan, 1);
-    mx_text_print(text, ", mx_cast<%s>(result));\n            }\n        }\n", scan->item);
-}
-
-/* The first thread of a segment reports an overflow if all its elements, and the result before
- * it, are finite. */
-static void print_condition(const struct scan *scan)
-{
-    struct mx_text *text = &scan->kernel->text;
-    mx_text_print(text, "    const uint own_bits = uint(is_finite) | uint(is_within) << 1;\n"
-                        "    uint met = 0, bits = ");
-    if (scan->threads > MX_LANES)
-        mx_text_print(text, "mx_join<mx_both>(finite, own_bits, thread_index, %du, &met);\n",
-                      scan->threads);
-    else
-        mx_text_print(text, "mx_join_lanes<mx_both, %du>(own_bits, y, %du, &met);\n",
-                      scan->threads, scan->threads);
-    mx_text_print(text, "    if (is_here && y == 0)\n        report0 = mx_met_scan(bits);\n");
+    mx_text_print(text, ", result);\n            }\n        }\n");
 }
 
 static void print_results(const struct scan *scan)
 {
     struct mx_text *text = &scan->kernel->text;
     bool has_carries = scan->pass == MX_SCAN_RESULTS && scan->shape->segments > 1;
-    mx_text_print(text,
-                  "    %s carry = mx_cast<%s>(0);\n    bool has_carry = %s;\n"
-                  "    bool is_finite = true, is_within = true;\n",
+    mx_text_print(text, "    %s carry = mx_cast<%s>(0);\n    bool has_carry = %s;\n",
                   scan->type, scan->type, has_carries ? "segment > 0 && is_here" : "false");
     if (has_carries)
         mx_text_print(text,
                       "    if (has_carry) {\n"
                       "        carry = mx_load<%s>(m%d + ((segment - 1) * lines + line) * "
-                      "%s(sizeof(carry)));\n"
-                      "        is_finite = mx_isfinite(carry);\n    }\n",
+                      "%s(sizeof(carry)));\n    }\n",
                       scan->type, scan->totals, scan->offset);
     mx_text_print(text, "    for (%s begin = first; begin < end; begin += %d) {\n",
                   scan->offset, scan->threads * scan->share);
@@ -332,6 +323,7 @@ void mx_scans_print(struct mx_kernel *kernel, const struct mx_status_words *word
         .kernel = kernel,
         .shape = shape,
         .pass = pass,
+        .reports = words->of_steps[0] && pass == MX_SCAN_RESULTS,
         .threads = is_carries ? threads_of_carries(shape) : shape->threads,
         .share = SHARE,
         .pack = is_carries ? 1 : kernel->pack,
@@ -353,9 +345,6 @@ void mx_scans_print(struct mx_kernel *kernel, const struct mx_status_words *word
     if (scan.threads > MX_LANES)
         mx_text_print(&kernel->text, "    threadgroup %s shared[%d];\n", scan.type,
                       scan.threads / MX_LANES);
-    if (scan.threads > MX_LANES && words->of_steps[0] && pass == MX_SCAN_RESULTS)
-        mx_text_print(&kernel->text, "    threadgroup uint finite[%d];\n",
-                      scan.threads / MX_LANES);
     if (pass == MX_SCAN_TOTALS)
         print_totals(&scan);
     else
@@ -363,8 +352,6 @@ void mx_scans_print(struct mx_kernel *kernel, const struct mx_status_words *word
     if (pass == MX_SCAN_RESULTS && in->operands[0].dtype == MX_DTYPE_bool &&
         in->operands[1].dtype == MX_DTYPE_bool)
         print_first(&scan);
-    if (words->of_steps[0] && pass == MX_SCAN_RESULTS)
-        print_condition(&scan);
     mx_steps_report(kernel, words);
     mx_text_print(&kernel->text, "}\n");
 }

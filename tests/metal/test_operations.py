@@ -447,6 +447,37 @@ def test_a_scan_that_exceeds_the_range_warns(name: str, n: int) -> None:
         ] * expected
 
 
+# The numbers that a scan of ones meets, where each is in an array of some length.
+MET = {
+    "infinities of both signs": {0.3: numpy.inf, 0.8: -numpy.inf},
+    "after a NaN": {0.2: numpy.nan, 0.3: numpy.inf, 0.8: -numpy.inf},
+    "before a NaN": {0.2: numpy.inf, 0.5: -numpy.inf, 0.9: numpy.nan},
+    "infinity and zero": {0.2: numpy.inf, 0.9: 0},
+    "zero and infinity": {0.2: 0, 0.9: -numpy.inf},
+    "too large after an infinity": {0.5: numpy.inf, 0.6: 60000, 0.7: 60000},
+    "too large before an infinity": {0.5: 60000, 0.6: 60000, 0.9: numpy.inf},
+}
+
+
+@pytest.mark.parametrize("n", [100, 3000, 20_000])
+@pytest.mark.parametrize("name", ["add", "multiply"])
+@pytest.mark.parametrize("met", MET)
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_scan_reports_what_its_results_met(
+    n: int, name: str, met: str, dtype: str
+) -> None:
+    x = numpy.full(n, name == "multiply", dtype)
+    for part, value in MET[met].items():
+        x[int(part * n)] = value
+    found = []
+    for xp in (numpy, mxnp):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            results = getattr(xp, name).accumulate(xp.array(x)).tolist()
+        found.append((str(results), {str(w.message) for w in caught}))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 @pytest.mark.parametrize("shape", [(9,), (20_000,), (4, 5000), (5000, 4), (6, 7, 8)])
