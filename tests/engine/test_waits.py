@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 import pytest
+from support.lanes import ON_GPU
 
 from mxnp import _bridge
 
@@ -87,7 +88,7 @@ np.stack([b[: n // 2], b[: n // 2]], out=a[: n // 2 * 2].reshape(2, -1))
 np.clip(b, 1, 9, out=a)
 np.around(b, 1, out=a)
 np.cumsum(b, out=a)
-np.cumprod(b % 2 + 1, out=a)
+np.cumprod(b // 1 % 2 + 1, out=a)
 np.sum(b.reshape(1, -1), axis=0, out=a)
 np.max(b.reshape(1, -1), axis=0, out=a)
 np.mean(b.reshape(1, -1), axis=0, out=a)
@@ -141,8 +142,14 @@ STATES: dict[str, Callable[[Library, numpy.ndarray], Array]] = {
 }
 
 
+# Rows whose last bits are not NumPy's on a GPU.
+OTHER_ON_GPU = {'np.fft.fft(b[: n // 2], out=a[: n // 2 * 2].view("c16"))'}
+
+
 def look(np: Library, statement: str, n: int, reads: Iterable[Read]) -> list[Any]:
     """Run a statement for all states. Return what the operations around it have read."""
+    if ON_GPU and statement in OTHER_ON_GPU:
+        pytest.skip("a GPU has transforms of its own")
     found: list[Any] = []
     values = numpy.arange(n) * 37 % 101 + 0.5
     names = {
