@@ -26,9 +26,9 @@ _OPERATIONS = {
     *("logical_and", "logical_or", "logical_xor"),
 }
 
-# Of two zeros, NumPy's loops over indices return the second for float32. For other
-# dtypes they return the first.
-_SINGLE = {
+# Of two zeros, NumPy's loops over indices return the second for float32 and float64.
+# They return the first for float16.
+_EXTREMES = {
     "maximum": "mx_isnan(a) || mx_less(b, a) ? a : b",
     "minimum": "mx_isnan(a) || mx_less(a, b) ? a : b",
     "fmax": "mx_isnan(b) || mx_less(b, a) ? a : b",
@@ -49,8 +49,8 @@ def _expression(op: int, dtype: numpy.dtype[Any], is_truth: bool) -> str:
         return ""
     if dtype.kind == "c" and row.name == "multiply":
         return kernels.multiply_complex(dtype.name)
-    if dtype == numpy.float32 and row.name in _SINGLE:
-        return _SINGLE[row.name]
+    if dtype.char in "fd" and row.name in _EXTREMES:
+        return _EXTREMES[row.name]
     item = core.gpu().types[dtype.name]
     return f"mx_cast<{item}>({row.expression})" if is_truth else row.expression
 

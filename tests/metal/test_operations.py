@@ -644,6 +644,8 @@ ORDERED = {
     "float32": OF_ALL | {"divide"}, "float16": OF_ALL | {"divide"},
     "int16": OF_ALL | OF_INTEGERS, "bool": OF_ALL - {"subtract"},
 }  # fmt: skip
+if "float64" in DTYPES:
+    ORDERED["float64"] = ORDERED["float32"]
 ORDERED_MATRIX = [
     (name, dtype, nan, spread)
     for dtype, names in ORDERED.items()
