@@ -480,6 +480,12 @@ template <typename T> MX_INLINE uint mx_met_number(T a, T b, T)
     return mx_isnan(a) && !mx_isnan(b) ? MX_INVALID : 0u;
 }
 
+/* Of logarithms of sums.  NumPy's loops compare the operands, which is invalid with NaN. */
+template <typename T> MX_INLINE uint mx_met_logarithms(T a, T b, T r)
+{
+    return mx_isnan(r) ? MX_INVALID : mx_met_arithmetic(a, b, r);
+}
+
 /* A result underflows if it is below the normal numbers and is rounded.  The operands decide
  * whether it is: the lowest bits of factors add up to that of the product.  A result that Metal
  * has made zero is judged as NumPy's. */

@@ -51,6 +51,7 @@ enum conditions {
     ORDER,
     EXTREME,
     NUMBER,
+    LOGARITHMS,
 };
 
 static const unsigned char conditions[MX_OP_COUNT] = {
@@ -75,8 +76,8 @@ static const unsigned char conditions[MX_OP_COUNT] = {
     [MX_OP_log2] = POLE,
     [MX_OP_log10] = POLE,
     [MX_OP_log1p] = POLE,
-    [MX_OP_logaddexp] = ARITHMETIC,
-    [MX_OP_logaddexp2] = ARITHMETIC,
+    [MX_OP_logaddexp] = LOGARITHMS,
+    [MX_OP_logaddexp2] = LOGARITHMS,
     [MX_OP_sin] = ARITHMETIC,
     [MX_OP_cos] = ARITHMETIC,
     [MX_OP_tan] = ARITHMETIC,
@@ -310,6 +311,7 @@ static void print_conditions(struct mx_kernel *kernel, int step)
         [ORDER] = "order",
         [EXTREME] = "extreme",
         [NUMBER] = "number",
+        [LOGARITHMS] = "logarithms",
     };
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     const char *name = names[conditions_of(in)], *underflow = underflow_of(in);

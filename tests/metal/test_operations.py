@@ -447,6 +447,21 @@ def test_a_scan_that_exceeds_the_range_warns(name: str, n: int) -> None:
         ] * expected
 
 
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_logarithms_of_sums_warn_of_nan(name: str, dtype: str) -> None:
+    for number in (numpy.nan, numpy.inf, 1):
+        found = []
+        for xp in (numpy, mxnp):
+            a = xp.array([1, -numpy.inf, number] * 300, dtype)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                for operands in ((a, a[::-1]), (a, a)):
+                    numpy.asarray(getattr(xp, name)(*operands))
+            found.append([str(w.message) for w in caught])
+        assert found[0] == found[1]
+
+
 # The numbers that a scan of ones meets, where each is in an array of some length.
 MET = {
     "infinities of both signs": {0.3: numpy.inf, 0.8: -numpy.inf},
