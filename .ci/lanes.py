@@ -115,12 +115,14 @@ ON_EMULATOR = (
 METAL = f"{ON_EMULATOR} -P -m"
 CUDA = 'MXNP_CUDA_STAND_IN="$CI_FOLDER/standin.so" MXNP_DEVICE=cuda MXNP_THRESHOLD=0'
 ON_CUDA = (
-    "tests/array/test_{at,bool_bytes,classes,conversions,dtype_names,iterators,masked}.py"
+    "tests/array/test_{array,at,bool_bytes,classes,conversions,dtype_names,errors}.py"
+    " tests/array/test_{iterators,masked}.py"
     " tests/array/test_{namespace,object_arrays,operators,overlaps,overrides,pickles}.py"
     " tests/array/test_{subclasses,tracebacks,typing,where}.py"
     " tests/array/test_de*.py tests/array/test_direct_{arguments,parts,path}.py"
-    " tests/engine/test_{devices,modes,order,threads,warnings}.py"
-    " tests/indexing tests/routines/test_random_streams.py"
+    " tests/engine/test_{casts,devices,elements,modes,numbers,order,threads}.py"
+    " tests/engine/test_{waits,warnings}.py"
+    " tests/indexing tests/routines/test_{grids,random_streams}.py"
 )
 OF_GPU = "^(csrc/(gpu|memory|ir)|mxnp/(_gpu|_engine)|tests/(metal|cuda|support))/"
 JIT = "MXNP_JIT=always MXNP_THRESHOLD=0"
