@@ -20,10 +20,10 @@ typedef __m512 float32_vector;
 typedef __mmask8 float64_mask;
 typedef __mmask16 float32_mask;
 
-#define MASK(name, width)                                       \
-    static inline name##_mask name##_first(intptr_t n)          \
-    {                                                           \
-        return (name##_mask)(n < (width) ? (1u << n) - 1 : -1); \
+#define MASK(name, width)                                               \
+    static inline name##_mask name##_first(intptr_t n)                  \
+    {                                                                   \
+        return (name##_mask)((1u << (n < (width) ? n : (width))) - 1u); \
     }
 MASK(float64, 8)
 MASK(float32, 16)
