@@ -16,7 +16,6 @@ from numpy.random import Generator, RandomState
 
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
-from mxnp._engine.devices import GPU, get_device
 from mxnp._engine.threads import count_threads
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.ordinary import ORDINARY
@@ -485,9 +484,7 @@ def _exchange(generator: Any, out: Any, first: int = 1, is_masked: bool = True) 
     """Return a row whose elements are exchanged in place, or NotImplemented."""
     original = _numpys_class(generator)
     owner = RandomState if isinstance(generator, RandomState) else Generator
-    if original is None or get_device() == GPU:
-        return NotImplemented
-    if not _exchanges(original, owner, is_masked):
+    if original is None or not _exchanges(original, owner, is_masked):
         return NotImplemented
     with _bits_of(generator).lock:
         done = _exchange_elements(generator, original.__name__, out, first, is_masked)

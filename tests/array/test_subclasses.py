@@ -508,7 +508,7 @@ def test_outputs_are_returned(xp: Any, n: int, is_overridden: bool) -> Any:
 
     x, out = xp.arange(1.0 * n).view(Of), xp.zeros(n)
     results = [
-        *(xp.fix(x, out=out), xp.concatenate((x,), out=out), xp.cumsum(x, out=out)),
+        *(xp.around(x, out=out), xp.concatenate((x,), out=out), xp.cumsum(x, out=out)),
         *(xp.clip(x, 0, 1, out=out), xp.add(x, 1, out=out)),
     ]
     return [each is out for each in results], out

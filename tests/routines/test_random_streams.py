@@ -307,7 +307,7 @@ shuffle(x, axis=-1); shuffle(x.astype('U4')); shuffle(x[:1]); shuffle(x[:0]); sh
 shuffle(x.astype('>f8')); shuffle(np.broadcast_to(x, x.shape)); shuffle([*x]); shuffle()
 permutation(1); permutation(0); permutation(-1); permutation(True); permutation(5.0)
 permutation(x, 1); permutation(x, axis=-1); permutation(x.reshape(50, -1), axis=1)
-permutation(2**40); permutation('abc'); permutation(9, 1); permutation(9, 'a')
+permutation(2**62); permutation('abc'); permutation(9, 1); permutation(9, 'a')
 permutation(x[:1]); permutation(x, 0.0); shuffle(x, 0.0)
 choice(x.size, x.size + 1, False); choice(x.size, -1, False); choice(x, 9, False, axis=1)
 choice(20_000, 10_000, False, axis=3); choice(20_000, 2.5, False); choice(20_000, 9, 0)
