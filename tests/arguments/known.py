@@ -133,12 +133,6 @@ DIFFERENT = [
         "large",
     ),
     Known(
-        r"(linalg\.qr|fft\.\w+|fix)\(.*Sub",
-        "subclasses pass through Python code of mxnp, whose line NumPy's warning names",
-        "np.linalg.qr(f2.view(Sub), mode='f')",
-        "large",
-    ),
-    Known(
         r"\.__\w+__\(.*(matrix|np\.ma|Sub)",
         "the method does not know whether an operator calls it, which asks subclasses first",
         "f1.__eq__(np.matrix(f2))",
