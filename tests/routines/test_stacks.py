@@ -70,31 +70,62 @@ def test_stacks_of_many_matrices(dtype: str, more: int, threads: int) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda a: a[:, ::-1],
-        lambda a: a[..., ::-1],
-        lambda a: a[::2],
-        lambda a: a[::-1],
-        lambda a: a[:, ::2],
-        lambda a: a[..., ::2],
-        lambda a: numpy.broadcast_to(a[0], a.shape),
-        lambda a: numpy.broadcast_to(a[:, :1], a.shape),
-        lambda a: a.reshape(2, 3, 4, 4),
-        lambda a: a.reshape(2, 3, 4, 4).swapaxes(0, 1),
-        lambda a: a.reshape(6, 1, 4, 4),
-        lambda a: a.astype(a.dtype.newbyteorder()),
-        lambda a: a[:0],
-        lambda a: a[..., :0],
+        lambda xp, a: a[:, ::-1],
+        lambda xp, a: a[..., ::-1],
+        lambda xp, a: a[::2],
+        lambda xp, a: a[::-1],
+        lambda xp, a: a[:, ::2],
+        lambda xp, a: a[..., ::2],
+        lambda xp, a: xp.broadcast_to(a[0], a.shape),
+        lambda xp, a: xp.broadcast_to(a[:, :1], a.shape),
+        lambda xp, a: a.reshape(2, 3, 4, 4),
+        lambda xp, a: a.reshape(2, 3, 4, 4).swapaxes(0, 1),
+        lambda xp, a: a.reshape(6, 1, 4, 4),
+        lambda xp, a: a.astype(a.dtype.newbyteorder()),
+        lambda xp, a: a[:0],
+        lambda xp, a: a[..., :0],
     ],
 )
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_layouts(dtype: str, change: Any) -> None:
     a = numbers(dtype, 6, 4, 4)
-    x = change(a)
-    for pair in [(x, x.swapaxes(-1, -2)), (x.swapaxes(-1, -2), x)]:
-        assert results(mxnp, *pair) == results(numpy, *pair)
-    for y in (a[:, :2, :3], a[0, :2, :3]):
-        if x.shape[-1] == 2 and (y.ndim == 2 or len(x) == len(y)):
-            assert results(mxnp, x, y) == results(numpy, x, y)
+    found: list[list[Any]] = []
+    for xp in (numpy, mxnp):
+        x, y = change(xp, xp.array(a)), change(xp, xp.array(a[::-1] + 1))
+        pairs = [
+            (x, y.swapaxes(-1, -2)),
+            (y.swapaxes(-1, -2), x),
+            (x, x.swapaxes(-1, -2)),
+        ]
+        products = [product for x, y in pairs for product in (x @ y, xp.matmul(x, y))]
+        found.append([(p.shape, p.strides, p.dtype, p.tobytes()) for p in products])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(4, 3, 3), (3, 3, 3)],
+        [(2, 3, 3, 3), (3, 2, 3, 3)],
+        [(4, 3, 2), (4, 3, 2)],
+        [(4, 3, 3), (3, 4)],
+        [(2, 1, 3, 3), (1, 3, 3, 3)],
+        [(2, 3, 3, 3), (3, 3, 3)],
+        [(1, 1, 3, 3), (5, 3, 3)],
+        [(3,), (5, 3, 3)],
+        [(5, 3, 3), (3,)],
+    ],
+    ids=str,
+)
+def test_shapes(shapes: list[tuple[int, ...]]) -> None:
+    a, b = (numbers("f8", *shape) for shape in shapes)
+    outcomes = []
+    for xp in (numpy, mxnp):
+        try:
+            outcomes.append(results(xp, a, b))
+        except ValueError as error:
+            outcomes.append([str(error)])
+    assert outcomes[0] == outcomes[1]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
