@@ -68,16 +68,6 @@ static void part_find(struct part *part, const struct mx_compaction *c, char *el
         copy_mask(part, c->strides.mask[row]);
 }
 
-static void compact_run(mx_chunk_function function, void *job, size_t n_chunks)
-{
-    if (n_chunks < MIN_SHARED)
-        for (size_t chunk = 0; chunk < n_chunks; chunk++)
-            function(job, chunk, 0);
-    else
-        mx_thread_pool_run(function, job, (struct mx_chunks){0, n_chunks},
-                           mx_thread_pool_size(), NULL);
-}
-
 /* -- Counting ---------------------------------------------------------------------- */
 
 typedef uint8_t counts __attribute__((vector_size(16)));
@@ -131,7 +121,7 @@ static void count_chunks(const struct mx_compaction *c)
     struct mx_compaction of_mask = *c;
     memcpy(of_mask.strides.elements, c->strides.mask, sizeof c->strides.mask);
     merge_axes(&of_mask);
-    compact_run(count_chunk, &of_mask, c->n_chunks);
+    mx_thread_pool_share(count_chunk, &of_mask, c->n_chunks, MIN_SHARED);
 }
 
 int mx_compact_count(struct mx_compaction *c)
@@ -280,7 +270,8 @@ void mx_compact_write(const struct mx_compaction *c, char *elements, int itemsiz
     static const copy_function functions[] = FUNCTIONS(write);
     copy_function copy =
         elements ? functions[__builtin_ctz((unsigned)itemsize)] : positions_int64_t;
-    compact_run(copy_chunk, &(struct job){c, elements, packed, copy}, c->n_chunks);
+    mx_thread_pool_share(copy_chunk, &(struct job){c, elements, packed, copy}, c->n_chunks,
+                         MIN_SHARED);
 }
 
 void mx_compact_expand(const struct mx_compaction *c, char *elements, int itemsize,
@@ -288,5 +279,6 @@ void mx_compact_expand(const struct mx_compaction *c, char *elements, int itemsi
 {
     static const copy_function functions[] = FUNCTIONS(expand);
     copy_function copy = functions[__builtin_ctz((unsigned)itemsize)];
-    compact_run(copy_chunk, &(struct job){c, elements, packed, copy}, c->n_chunks);
+    mx_thread_pool_share(copy_chunk, &(struct job){c, elements, packed, copy}, c->n_chunks,
+                         MIN_SHARED);
 }

@@ -134,8 +134,8 @@ static int find_rounding(const struct mx_factoring *like, const struct mx_loop *
     return -1;
 }
 
-static int8_t found[MX_FACTORING_COUNT]
-                   [SIDE + 1]; /* 0: not known, -1: none, or a rounding + 1 */
+/* A rounding + 1, -1 if there is none, or 0 before the first comparison. */
+static int8_t found[MX_FACTORING_COUNT][SIDE + 1];
 
 bool mx_factoring_can(const struct mx_factoring *p, const struct mx_loop *numpys)
 {
@@ -152,7 +152,7 @@ bool mx_factoring_can(const struct mx_factoring *p, const struct mx_loop *numpys
 /* -- Computing ------------------------------------------------------------------------- */
 
 struct run {
-    const struct mx_factoring *linear;
+    const struct mx_factoring *factoring;
     atomic_bool is_numpys;
 };
 
@@ -160,7 +160,7 @@ static void compute_chunk(void *job, size_t chunk, int thread)
 {
     (void)thread;
     struct run *run = job;
-    const struct mx_factoring *p = run->linear;
+    const struct mx_factoring *p = run->factoring;
     intptr_t begin = (intptr_t)chunk * CHUNK, end = begin + CHUNK < p->n ? begin + CHUNK : p->n;
     if (atomic_load_explicit(&run->is_numpys, memory_order_relaxed))
         return;
@@ -175,12 +175,8 @@ bool mx_factoring_is_long(const struct mx_factoring *p) { return p->n > CHUNK; }
 
 bool mx_factoring_compute(const struct mx_factoring *p)
 {
-    struct run run = {.linear = p};
+    struct run run = {.factoring = p};
     size_t n_chunks = (size_t)((p->n + CHUNK - 1) / CHUNK);
-    if (n_chunks == 1)
-        compute_chunk(&run, 0, 0);
-    else
-        mx_thread_pool_run(compute_chunk, &run, (struct mx_chunks){0, n_chunks},
-                           mx_thread_pool_size(), NULL);
+    mx_thread_pool_share(compute_chunk, &run, n_chunks, 2);
     return !run.is_numpys;
 }

@@ -165,10 +165,6 @@ bool mx_products_compute(const struct mx_products *p, const struct mx_loop *nump
 {
     struct run run = {.products = p, .numpys = numpys, .n_of_chunk = products_of_chunk(p)};
     size_t n_chunks = (size_t)((p->n + run.n_of_chunk - 1) / run.n_of_chunk);
-    if (n_chunks == 1)
-        compute_chunk(&run, 0, 0);
-    else
-        mx_thread_pool_run(compute_chunk, &run, (struct mx_chunks){0, n_chunks},
-                           mx_thread_pool_size(), NULL);
+    mx_thread_pool_share(compute_chunk, &run, n_chunks, 2);
     return !run.is_warned_of;
 }

@@ -301,6 +301,16 @@ struct mx_chunks mx_thread_pool_run(mx_chunk_function function, void *job,
                        : run_alone(function, job, chunks, interrupted);
 }
 
+void mx_thread_pool_share(mx_chunk_function function, void *job, size_t n_chunks, size_t least)
+{
+    if (n_chunks < least)
+        for (size_t chunk = 0; chunk < n_chunks; chunk++)
+            function(job, chunk, 0);
+    else
+        mx_thread_pool_run(function, job, (struct mx_chunks){0, n_chunks},
+                           mx_thread_pool_size(), NULL);
+}
+
 bool mx_thread_pool_is_awake(void) { return pool.n_workers > 0 && !atomic_load(&pool.asleep); }
 
 /* -- Size -------------------------------------------------------------------------- */

@@ -28,6 +28,10 @@ struct mx_chunks mx_thread_pool_run(mx_chunk_function function, void *job,
                                     struct mx_chunks chunks, int threads,
                                     bool (*interrupted)(void *job));
 
+/* The same for the chunks 0..n_chunks-1 and all threads, or for the calling thread alone if
+ * there are fewer than `least` chunks.  Then the callers' lock is not needed. */
+void mx_thread_pool_share(mx_chunk_function function, void *job, size_t n_chunks, size_t least);
+
 /* Returns whether there are workers, and none of them sleeps. */
 bool mx_thread_pool_is_awake(void);
 
