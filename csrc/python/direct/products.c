@@ -48,8 +48,8 @@ static bool multiply(int row, const struct matrix *x, const struct matrix *y, ch
                                       .b_row = y->row_stride,
                                       .b_column = y->column_stride,
                                       .dtype = row};
-    if (core->mx_products_can(&small, loop) && core->mx_products_compute(&small, loop))
-        return true;
+    if (core->mx_products_can(&small, loop))
+        return core->mx_products_compute(&small, loop);
     char *args[] = {x->data, y->data, out};
     intptr_t dimensions[] = {1, x->rows, x->columns, y->columns};
     intptr_t strides[] = {0,
