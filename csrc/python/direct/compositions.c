@@ -82,6 +82,20 @@ static int view_of(PyObject *out, int row, PyObject **result)
     return *result ? 1 : -1;
 }
 
+/* Return a new array, whose reference is stolen, or leave it to NumPy if a condition was met.
+ */
+static int finish_array(PyObject *out, bool is_view, PyObject **result)
+{
+    if (mx_conditions_met()) {
+        Py_DECREF(out);
+        return 0;
+    }
+    if (is_view)
+        return view_of(out, ROW_float64, result);
+    *result = recycle_wrap(out);
+    return *result ? 1 : -1;
+}
+
 /* -- isclose and allclose -------------------------------------------------------------- */
 
 static inline bool is_close(double x, double y)
@@ -185,11 +199,7 @@ int compositions_cross(PyObject *const *args, size_t n, PyObject **result)
         to[i + 1] = x[2] * y[0] - x[0] * y[2];
         to[i + 2] = x[0] * y[1] - x[1] * y[0];
     }
-    if (mx_conditions_met()) {
-        Py_DECREF(out);
-        return 0;
-    }
-    return view_of(out, ROW_float64, result);
+    return finish_array(out, true, result);
 }
 
 /* Compute diff(x) of a vector. */
@@ -206,12 +216,7 @@ int compositions_diff(PyObject *const *args, size_t n, PyObject **result)
     mx_conditions_clear();
     for (npy_intp i = 0; i < length; i++)
         to[i] = x.data[i + 1] - x.data[i];
-    if (mx_conditions_met()) {
-        Py_DECREF(out);
-        return 0;
-    }
-    *result = recycle_wrap(out);
-    return *result ? 1 : -1;
+    return finish_array(out, false, result);
 }
 
 /* Compute prod(x) of a vector, from the first element to the last. */
@@ -246,12 +251,7 @@ int compositions_round(PyObject *const *args, size_t n, PyObject **result)
     mx_conditions_clear();
     for (npy_intp i = 0; i < x.n; i++)
         to[i] = decimals.number > 0 ? rint(x.data[i] * factor) / factor : rint(x.data[i]);
-    if (mx_conditions_met()) {
-        Py_DECREF(out);
-        return 0;
-    }
-    *result = recycle_wrap(out);
-    return *result ? 1 : -1;
+    return finish_array(out, false, result);
 }
 
 /* Compute linspace(start, stop) or linspace(start, stop, num) of numbers. */
@@ -273,11 +273,7 @@ int compositions_linspace(PyObject *const *args, size_t n, PyObject **result)
     for (npy_intp i = 0; i < length; i++)
         to[i] = (double)i * step + start.number;
     to[length - 1] = stop.number;
-    if (mx_conditions_met()) {
-        Py_DECREF(out);
-        return 0;
-    }
-    return view_of(out, ROW_float64, result);
+    return finish_array(out, true, result);
 }
 
 /* -- The median -------------------------------------------------------------------------- */
