@@ -11,7 +11,7 @@ struct mx_compaction {
     const uint8_t *mask;
     int ndim;
     intptr_t shape[MX_MAX_NDIM]; /* of the mask and of the elements; no axis is empty */
-    /* Bytes along each axis.  Those of the elements are multiples of their size. */
+    /* In bytes.  The strides of the elements are multiples of the element size. */
     struct {
         intptr_t mask[MX_MAX_NDIM], elements[MX_MAX_NDIM];
     } strides;

@@ -47,7 +47,8 @@ typedef __m256d float64_vector;
 typedef __m256 float32_vector;
 typedef __m256i float64_mask, float32_mask;
 
-/* Zeros follow the bits of all elements: a part of them has those of the first n. */
+/* The array has ones for a whole vector, then zeros.  A load that begins `width - n` elements
+ * from its start selects the first n. */
 #define MASK(name, type, width, ...)                                                       \
     static inline name##_mask name##_first(intptr_t n)                                     \
     {                                                                                      \
